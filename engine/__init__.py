@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from engine.job.count_apart import count_apart
     from engine.job.counted_columns import counted_columns, why_counted_in_full
     from engine.job.glossary import glossary
+    from engine.job.hierarchies_stated import hierarchies_problem
     from engine.job.job import Job, load_job
     from engine.job.json_schema import job_schema
     from engine.job.key_place import KeyPlace
@@ -125,6 +126,7 @@ _HOMES = {
     "frontier_picture": "frontiers.page.chart:picture",
     "frontier_policies": "frontiers.space.stored",
     "glossary": "job.glossary",
+    "hierarchies_problem": "job.hierarchies_stated",
     "job_name": "draft.draft",
     "job_schema": "job.json_schema",
     "key_places": "job.keys",
@@ -205,6 +207,7 @@ __all__ = [
     "frontier_picture",
     "frontier_policies",
     "glossary",
+    "hierarchies_problem",
     "job_name",
     "job_schema",
     "keep_drift_facts",

@@ -311,8 +311,9 @@ def _checked_with(validation: parts.Validation | None) -> dict[str, str | None]:
 
 
 def _sometimes(report: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys that only documents of some jobs have: of a series, of drift, and of usefulness."""
+    """Return the keys that not all documents have: of hierarchies, of a series, of drift, and of usefulness."""
     forms: dict[str, type[Part]] = {
+        "hierarchies": parts.Hierarchies,
         "series": parts.Series,
         "drift": parts.Drift,
         "usefulness": form_usefulness.Usefulness,

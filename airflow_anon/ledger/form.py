@@ -21,6 +21,7 @@ from airflow_anon.ledger.form_parts import (
     Classes,
     Criterion,
     Drift,
+    Hierarchies,
     Inference,
     Level,
     Population,
@@ -62,6 +63,7 @@ class Document(Part):
     timings: dict[str, Number | None] | None = None
     versions: dict[str, str | None] | None = None
     warnings: list[Any] | None = None
+    hierarchies: Hierarchies | None = None
     series: Series | None = None
     drift: Drift | None = None
     usefulness: Usefulness | None = None

@@ -305,6 +305,14 @@ class Drift(Part):
     accepted: AcceptedDrift | None = None
 
 
+class Hierarchies(Part):
+    """Of each column with a hierarchy its digest, with the salt of the release, under the key with that id."""
+
+    key_id: str
+    salt: str
+    digests: dict[str, str]
+
+
 class KnownRows(Part):
     """Up to how many rows of a person attackers know."""
 

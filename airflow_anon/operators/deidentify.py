@@ -22,6 +22,7 @@ from airflow_anon.run.release_id import release_id
 from airflow_anon.transport.address import is_local, path_of
 from airflow_anon.transport.counted_rows import NotCountedError
 from airflow_anon.transport.counted_source import counted_source
+from airflow_anon.transport.fingerprint_key import fingerprint_key
 from airflow_anon.transport.local_staging import local_source, staged_release, with_local_population
 from airflow_anon.transport.person_keys import passwords_of, places_of
 from airflow_anon.transport.release_files import DRIFT, RELEASE_KEY, ROWS_KEY
@@ -76,7 +77,8 @@ class DeidentifyTableOperator(EndedWhenKilled):
     ledger : str, optional
         Where the release ledger is, as of ``publish``: a job with a ``series`` is compared with it.
     fingerprint_key : str, optional
-        Where the key of fingerprints is, as of ``extract``: it seals the counts of a job with `incremental`.
+        Where the key of fingerprints is, as of ``extract``: under it are the digests of the hierarchies, and it seals
+        the counts of a job with `incremental`.
     deferrable : bool
         Whether a Spark Connect server counts while no worker waits, which needs a triggerer; by default as Airflow's
         setting ``[operators] default_deferrable`` says.
@@ -231,6 +233,7 @@ class DeidentifyTableOperator(EndedWhenKilled):
                     **self._series(job, context),
                     **({} if written.spark is None else {"spark": replace(spark_access(written), counted=apart)}),
                     keep_facts=False,
+                    **hierarchies_key(self.fingerprint_key, self.log),
                     **({"release_id": release_id(context)} if "dag_run" in context else {}),
                 )
                 if counted is not None and not counted.asked:
@@ -300,6 +303,18 @@ def engine_errors() -> Iterator[None]:
         raise AirflowException(Message(f"{type(problem).__name__}: ", problem.message)) from None
     except EngineError as problem:
         raise AirflowFailException(Message(f"{type(problem).__name__}: ", problem.message)) from None
+
+
+def hierarchies_key(place: str | None, log: Logger) -> dict[str, Any]:
+    """Return the argument of `engine.run` for the digests of hierarchies; without a key a release has none.
+
+    Where records are extracted, that task has the key or has ended; elsewhere the lack of it does not end a night.
+    """
+    try:
+        return {"fingerprint_key": fingerprint_key(place).secret}
+    except AirflowFailException as problem:
+        log.warning("The release does not say with which hierarchies it is made: %s", problem)
+        return {}
 
 
 def stage_facts(staging: str, result: Result) -> None:

@@ -174,7 +174,14 @@ class DeidentifyInWarehouseOperator(EndedWhenKilled):
             table = sa.Table(share.staging_name(identity), sa.MetaData(), schema=share.waiting)
             warehouse = SqlWarehouse(connection, reading.relation, names, table, job.subject)
             with engine_errors():
-                result = run(job, warehouse, output=folder, progress=LoggedProgress(self.log), repeats=repeats or None)
+                result = run(
+                    job,
+                    warehouse,
+                    output=folder,
+                    progress=LoggedProgress(self.log),
+                    repeats=repeats or None,
+                    fingerprint_key=key.secret,
+                )
             made = _described(connection, warehouse, table, result, how)
             extracted = {
                 "columns": names,

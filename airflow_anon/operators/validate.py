@@ -18,12 +18,13 @@ from airflow_anon.operators.release_in_warehouse import made_release
 from airflow_anon.run.refusal import ReleaseRefused, told
 from airflow_anon.run.release_id import release_id
 from airflow_anon.share.made_table import read_made
+from airflow_anon.transport.fingerprint_key import fingerprint_key
 from airflow_anon.transport.local_staging import local_source, with_local_population
 from airflow_anon.transport.person_keys import opened_keys, places_of
 from airflow_anon.transport.release_files import COUNTED, DATA, RELEASE_KEY, REPORT, ROWS_KEY, VALIDATION
 from airflow_anon.transport.same_job import refuse_job_changed_since
 from airflow_anon.transport.staged_files import beside, column_types, private_copy, record_count, write_json
-from engine import EngineError, Message, VerificationFailed, check_manifest, key_places, load_job
+from engine import EngineError, Message, VerificationFailed, check_manifest, hierarchies_problem, key_places, load_job
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -56,6 +57,9 @@ class ValidateReleaseOperator(ValidateLineage, EndedWhenKilled):
         of the task that extracted them, because they tell how few records a release leaves out.
     population : str, optional
         Path of the extracted ``population.parquet``; required if the job's population is in a connection.
+    fingerprint_key : str, optional
+        Where the key of fingerprints is, as of ``deidentify``: hierarchies that are not those of the release are
+        refused.
 
     Returns
     -------
@@ -87,6 +91,7 @@ class ValidateReleaseOperator(ValidateLineage, EndedWhenKilled):
         source: str | None = None,
         source_rows: int | str | None = None,
         population: str | None = None,
+        fingerprint_key: str | None = None,
         **kwargs: Any,
     ) -> None:
         # Each key of the result is a separate XCom, so that `validate.output["validation_sha256"]` can be passed on.
@@ -98,6 +103,7 @@ class ValidateReleaseOperator(ValidateLineage, EndedWhenKilled):
         self.source_rows = source_rows
         self.source = source
         self.population = population
+        self.fingerprint_key = fingerprint_key
 
     @told
     def execute(self, context: Context) -> dict[str, Any]:
@@ -139,6 +145,7 @@ class ValidateReleaseOperator(ValidateLineage, EndedWhenKilled):
             _check(folder, manifest_sha256)
             _check_formats(folder, job)
             report = _report(folder)
+            self._refuse_other_hierarchies(job, report)
             rows, types = self._of_source(job)
             people, traces = stack.enter_context(self._traces(job, source, context))
             rows = rows if traces is None else record_count(str(people))
@@ -167,6 +174,19 @@ class ValidateReleaseOperator(ValidateLineage, EndedWhenKilled):
             "salt": salt,
             **result,
         }
+
+    def _refuse_other_hierarchies(self, job: Job, report: Mapping[str, Any]) -> None:
+        """Refuse to judge a release by files of hierarchies that were changed since it was made."""
+        if "hierarchies" not in report:
+            return
+        try:
+            key = fingerprint_key(self.fingerprint_key).secret
+        except AirflowFailException as problem:
+            self.log.warning("Not known whether the hierarchies are those of the release: %s", problem)
+            return
+        changed = hierarchies_problem(job, report, key)
+        if changed is not None:
+            raise _UnprovenError(f"{changed}, or clear the run, which then makes the release anew")
 
     def _of_source(self, job: Job) -> tuple[int, dict[str, str] | None]:
         """Return the number of records of the source, and the types of its columns if they are known."""

@@ -24,6 +24,7 @@ from engine import __version__
 from engine.cli.compilation import shown_compilation
 from engine.cli.draft import add_init, init_arguments, run_init
 from engine.cli.drift import add_drift, run_drift
+from engine.cli.fingerprint_key import fingerprint_key
 from engine.cli.frontier import (
     add_frontier,
     add_policy,
@@ -191,7 +192,7 @@ def _run(options: argparse.Namespace) -> int:
     progress = _Progress(_progress_text) if sys.stderr.isatty() else None
     try:
         with shown_compilation():
-            result = run(job, output=target, progress=progress)
+            result = run(job, output=target, progress=progress, fingerprint_key=fingerprint_key(make=True))
     finally:
         if progress is not None:
             progress.end()
@@ -262,6 +263,12 @@ def _verify(options: argparse.Namespace) -> int:
         subject = finding.check if finding.column is None else f"{finding.check} of {finding.column}"
         print(f"{'holds' if finding.holds else 'FAILS':6} {subject}: {finding.message}")
     failed = [finding for finding in findings if not finding.holds]
+    others = [str(finding.column) for finding in failed if finding.check == "hierarchy"]
+    if others:
+        raise InvalidData(
+            f"{folder}: was not judged: the hierarchies of {', '.join(others)} are not those that it was made with; "
+            "give them as they were then"
+        )
     if failed and not any(finding.is_told for finding in failed):
         raise InvalidData(
             f"{folder}: what a release alone tells holds: columns, labels, suppression and rows; that its classes are "
@@ -286,11 +293,27 @@ def _findings(folder: Path, job: Job) -> list[Finding]:
             f"{folder}: {data} or {REPORT} is missing or cannot be read ({type(problem).__name__})"
         ) from None
     formats = compared_formats(folder, job)
+    key = _key_of(report)
     if job.series is None:
-        return [*verify(release, job, report), *formats]
+        return [*verify(release, job, report, fingerprint_key=key), *formats]
     from engine.job.open_series import series_evidence  # noqa: PLC0415 (as above)
 
-    return [*verify(release, job, report, series=series_evidence(job, report)), *formats]
+    series = series_evidence(job, report)
+    return [*verify(release, job, report, series=series, fingerprint_key=key), *formats]
+
+
+def _key_of(report: Mapping[str, Any]) -> bytes | None:
+    """Return the key of fingerprints, if the report has some of hierarchies; note where they cannot be compared."""
+    from engine.job.hierarchies_stated import is_stated, why_not_compared  # noqa: PLC0415 (schema and errors need none)
+
+    stated = report.get("hierarchies") if isinstance(report, Mapping) else None
+    if stated is not None and not is_stated(stated):
+        return None  # the verification says so
+    key = None if stated is None else fingerprint_key(make=False)
+    why = why_not_compared(stated, key)
+    if why is not None:
+        print(f"note   hierarchies: judged by those that the job has now; {why}")
+    return key
 
 
 def _frontier(options: argparse.Namespace) -> int:

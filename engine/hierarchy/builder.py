@@ -10,8 +10,9 @@ losses of different nights can be compared. A builder without a fixed domain giv
 from __future__ import annotations
 
 import datetime as dt
+import json
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import ClassVar
 
@@ -42,10 +43,13 @@ class HierarchyBuilder(Spec):
     notation : str
         How the labels below the highest level are read, one sentence for those who use a release; empty where they
         speak for themselves.
+    file_key : str
+        The key that names its file; empty where the job file says all.
     """
 
     fixed_domain: ClassVar[bool] = False
     notation: ClassVar[str] = ""
+    file_key: ClassVar[str] = ""
 
     builder: str
 
@@ -69,6 +73,30 @@ class HierarchyBuilder(Spec):
         InvalidData
             If the hierarchy itself is invalid. The message never contains one of `values`.
         """
+
+    @property
+    def file(self) -> str | None:
+        """The path of the file that it reads; None if it reads none."""
+        found: str | None = getattr(self, self.file_key) if self.file_key else None
+        return found
+
+    def definition(self) -> Iterator[Row]:
+        """Give what its labels follow from: its keys, and what it reads of a file or a package, wherever that is.
+
+        A key that has its default is left out, so that one which a later version adds changes nothing.
+
+        Raises
+        ------
+        InvalidJob, InvalidData
+            The file is missing or broken.
+        """
+        keys = self.model_dump(mode="json", exclude_defaults=True, exclude={self.file_key, "builder"})
+        yield self.builder, json.dumps(keys, sort_keys=True)
+        yield from sorted(self._contents())
+
+    def _contents(self) -> Iterable[Row]:
+        """Give what is read of a file or a package, in any order."""
+        return ()
 
     @property
     def admits(self) -> str:

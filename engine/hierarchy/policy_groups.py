@@ -10,7 +10,7 @@ from __future__ import annotations
 import bisect
 import contextlib
 import functools
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -136,6 +136,15 @@ class PolicyGroups(HierarchyBuilder):
     def check_column(self, name: str, values: Collection[str]) -> None:
         """Look at the rows of the hierarchy below."""
         self.hierarchy.check_column(name, values)
+
+    def definition(self) -> Iterator[Row]:
+        """Give that of the hierarchy below: its groups are in the report of the run that executes them."""
+        return self.hierarchy.definition()
+
+    @property
+    def file(self) -> str | None:
+        """The file of the hierarchy below."""
+        return self.hierarchy.file
 
     @property
     def takes_missing(self) -> bool:

@@ -12,6 +12,7 @@ from typing_extensions import NotRequired, TypedDict
 
 from engine.backends.backend import BackendName
 from engine.frontiers.document import Choice, PolicyDocument, PublishedChoice
+from engine.job.hierarchies_stated import HierarchiesStated
 from engine.linter.document import Lint
 from engine.pipeline.drift import DriftStated
 from engine.series.document import SeriesStated
@@ -265,6 +266,7 @@ class SometimesStated(PersonsStated, ReplacedStated, TransformedStated, SampleSt
     `attribute_inference`, by sensitive column: runs with an output, but not those of earlier versions.
     `lint` every report has; the statement of a search, without an output, has none. `backend`: who counted and looked
     up the records; reports of earlier versions lack it. `series`: of jobs with one. `drift`: of jobs that look for it.
+    `hierarchies`: of runs with a key of fingerprints.
     """
 
     population_rows: int
@@ -274,6 +276,7 @@ class SometimesStated(PersonsStated, ReplacedStated, TransformedStated, SampleSt
     attribute_inference: dict[str, ReportedInference]
     lint: Lint
     backend: BackendName
+    hierarchies: HierarchiesStated
     series: SeriesStated
     drift: DriftStated
     usefulness: Usefulness

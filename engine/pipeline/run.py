@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -27,6 +27,7 @@ from engine.errors import InvalidData, InvalidJob, NoSolution, VerificationFaile
 from engine.formats.formats import refuse_unwritable, write_formats
 from engine.frontiers.document import Choice
 from engine.job.counting import open_source
+from engine.job.hierarchies_stated import hierarchies_stated
 from engine.job.job import Job, load_job
 from engine.job.open_series import SeriesRun
 from engine.job.spark_settings import access_of
@@ -34,7 +35,7 @@ from engine.linter.document import Lint
 from engine.linter.lint import warnings_of, with_classes
 from engine.message import Message
 from engine.pipeline.attribute_inference import attribute_inference
-from engine.pipeline.document import PublishedReport, Report, Statement
+from engine.pipeline.document import PublishedReport, Report, SometimesStated, Statement
 from engine.pipeline.drift_file import keep_drift_facts, keeping_refused_drift
 from engine.pipeline.output import classes_of_output, tables_stated
 from engine.pipeline.perturbed import refuse_unperturbable
@@ -142,6 +143,7 @@ def run(
     release_id: str | None = None,
     keep_facts: bool = True,
     spark: SparkAccess | None = None,
+    fingerprint_key: bytes | None = None,
 ) -> Result:
     """De-identify a table.
 
@@ -178,6 +180,9 @@ def run(
         remembers none. Whoever publishes the folder later gives `Result.facts` to `keep_drift_facts` then.
     spark : SparkAccess, optional
         With backend spark: where it is, of a job that names a connection, and what it counted before (`count_apart`).
+    fingerprint_key : bytes, optional
+        A secret that stays the same from run to run: the report then has a digest of each hierarchy under it, so that
+        a later verification with the key refuses other hierarchies. Without it the report says nothing of them.
 
     Raises
     ------
@@ -198,7 +203,7 @@ def run(
     """
     job = load_job(job)
     access = access_of(job, spark)
-    used = Secrets.of(job, rows_key, keys, release_key)
+    used = Secrets.of(job, rows_key, keys, release_key, fingerprint_key)
     source = open_source(job, table)
     folder = _folder(job, output)
     if folder is not None and table is None:
@@ -357,8 +362,10 @@ def _make(
     The output is written to the file `data`, if given.
     """
     watch = Stopwatch()
+    # before anything reads them, so that the verification finds one that changes during the run
+    hierarchies = _hierarchies(job, used)
     output = unverified_output(backend, job, choice, source, repeats, used, progress, data, series, release_id, watch)
-    stated, findings, classes = output.stated, [], None
+    stated, findings, classes = cast("Statement", {**output.stated, **hierarchies}), [], None
     if output.refusal is not None:
         stated = _with_lint(job, stated, output.lint)
     else:
@@ -385,6 +392,11 @@ def _make(
     )
 
 
+def _hierarchies(job: Job, used: Secrets) -> SometimesStated:
+    """Return what the report says of the hierarchies; nothing without a key of fingerprints."""
+    return {} if used.fingerprints is None else {"hierarchies": hierarchies_stated(job, used.fingerprints)}
+
+
 def _with_lint(job: Job, stated: Statement, lint: Lint) -> Statement:
     """Add what the linter found; the texts are among the warnings."""
     warnings = [*stated.get("warnings", []), *warnings_of(job, lint)]
@@ -406,6 +418,8 @@ def _verify(
         chosen_by |= {"keys": used.given, "release_key": used.release}
     if series is not None:
         chosen_by |= {"series": series}
+    if used.fingerprints is not None:
+        chosen_by |= {"fingerprint_key": used.fingerprints}
     findings = verify(classes, job, stated, source=source, **chosen_by)
     failed = [finding for finding in findings if not finding.holds]
     if failed:

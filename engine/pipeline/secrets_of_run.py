@@ -13,17 +13,25 @@ from engine.tables.row_cap import KEY_BYTES
 
 @dataclass(frozen=True)
 class Secrets:
-    """The secrets of a run: of the rows that are left out or drawn, of pseudonyms and of shifted dates."""
+    """The secrets of a run: of rows that are left out or drawn, of pseudonyms and shifted dates, of fingerprints."""
 
     rows: bytes = field(repr=False)
     release: bytes = field(repr=False)
     given: Mapping[str, bytes] | None = field(repr=False)
     keys: Keys
+    fingerprints: bytes | None = field(default=None, repr=False)
 
     @classmethod
     def of(
-        cls, job: Job, rows_key: bytes | None, given: Mapping[str, bytes] | None, release_key: bytes | None
+        cls,
+        job: Job,
+        rows_key: bytes | None,
+        given: Mapping[str, bytes] | None,
+        release_key: bytes | None,
+        fingerprints: bytes | None = None,
     ) -> Secrets:
-        """Open those of the job, and make those that are not given."""
+        """Open those of the job, and make those that are not given, but for the key of fingerprints."""
         release = release_key or secrets.token_bytes(RELEASE_KEY_BYTES)
-        return cls(rows_key or secrets.token_bytes(KEY_BYTES), release, given, open_keys(job, given, release))
+        return cls(
+            rows_key or secrets.token_bytes(KEY_BYTES), release, given, open_keys(job, given, release), fingerprints
+        )

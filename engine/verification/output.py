@@ -19,6 +19,7 @@ from engine.tables.source import Table
 from engine.verification.checks.balance import check_rows, check_suppression, drops
 from engine.verification.checks.choice import check_choice
 from engine.verification.checks.figures import malformed, recount_figures
+from engine.verification.checks.hierarchies import check_hierarchies
 from engine.verification.checks.information import check_information
 from engine.verification.checks.judgement import judge, suppressed_class
 from engine.verification.checks.labels import check_labels, check_levels, is_root_reachable
@@ -62,6 +63,7 @@ def verify(
     keys: Mapping[str, bytes] | None = None,
     release_key: bytes | None = None,
     series: SeriesEvidence | None = None,
+    fingerprint_key: bytes | None = None,
 ) -> list[Finding]:
     """Check an output against its job.
 
@@ -88,12 +90,15 @@ def verify(
     series : SeriesEvidence, optional
         What the vault of a job with a series holds of the release and of those before it: of `series_evidence`. Without
         it nobody can tell who was released before.
+    fingerprint_key : bytes, optional
+        The key of fingerprints of whoever made the release: with it, hierarchies other than those of the release are
+        refused, if its report has their digests. Without it the output is judged by those that the job has now.
 
     Returns
     -------
     list of Finding
-        One per criterion, those that hold included. Structure comes first; if it is wrong, nothing else is
-        checked. A model whose population cannot be read does not hold.
+        One per criterion, those that hold included. Structure and hierarchies come first; if one is wrong, nothing else
+        is checked. A model whose population cannot be read does not hold.
 
     Raises
     ------
@@ -114,6 +119,7 @@ def verify(
     broken = None if report is None else malformed(report, job.quasi_identifiers, local=job.mixes_levels)
     if broken is not None:
         findings.append(broken)
+    findings += check_hierarchies(job, report, fingerprint_key)
     if not all(finding.holds for finding in findings):
         return findings
     classes = release if isinstance(release, ClassTable) else class_table(release, job)

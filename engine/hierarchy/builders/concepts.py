@@ -41,6 +41,8 @@ class Tree(NamedTuple):
 class Concepts(HierarchyBuilder):
     """Concepts of a file of parents, cut at depths."""
 
+    file_key: ClassVar[str] = "path"
+
     path: FileName = Field(description="The file of your own release, relative to the job file.")
     depths: tuple[Annotated[int, Field(ge=1, le=_DEEPEST)], ...] = Field(
         default=(5, 3, 2),
@@ -88,6 +90,9 @@ class Concepts(HierarchyBuilder):
             return label == SUPPRESSED
         depth = self._tree().depths.get(label)
         return depth is not None and (level == 0 or depth <= self.depths[level - 1])
+
+    def _contents(self) -> Iterable[Row]:
+        return ((concept, parent or "") for concept, parent in self._tree().parents.items())
 
     def _ancestors(self, tree: Tree, concept: str) -> Iterable[str]:
         for depth in self.depths:

@@ -25,6 +25,7 @@ class CsvFile(HierarchyBuilder):
     """The rows of a file."""
 
     fixed_domain: ClassVar[bool] = True
+    file_key: ClassVar[str] = "path"
 
     builder: Literal["csv"] = "csv"
     path: FileName = Field(description="The file, relative to the job file.")
@@ -43,6 +44,11 @@ class CsvFile(HierarchyBuilder):
         """All rows of the file, whether or not the data contains their leaf."""
         del values
         return list(_read(*self._file()))
+
+    def definition(self) -> Iterator[Row]:
+        """Give its rows; by which delimiter they are read does not matter."""
+        yield (self.builder,)
+        yield from sorted(self.rows(()))
 
     @property
     def admits(self) -> str:

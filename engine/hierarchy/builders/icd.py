@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -47,6 +47,7 @@ class RangedIcd(HierarchyBuilder):
         "a category stands for all of its codes, a range for the categories from the first to the last, and chapter 4 "
         "for a chapter of the classification"
     )
+    file_key: ClassVar[str] = "blocks"
     pattern: ClassVar[re.Pattern[str]]
     chapters: ClassVar[tuple[tuple[str, str], ...]]
     example_code: ClassVar[str]
@@ -112,6 +113,9 @@ class RangedIcd(HierarchyBuilder):
             return label in {f"{first}-{last}" for first, last in self._blocks}
         found = self._above(label)
         return found is not None and found[level - 1] == label
+
+    def _contents(self) -> Iterable[Row]:
+        return self._blocks
 
     def _above(self, value: str) -> tuple[str, ...] | None:
         """Return the labels of a code between itself and `*`; None for what is no code of a known range."""

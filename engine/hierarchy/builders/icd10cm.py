@@ -7,7 +7,7 @@ exist. Reading it takes two seconds, once per process and only when rows or labe
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -81,6 +81,9 @@ class Icd10Cm(HierarchyBuilder):
         if level == self.level_count - 1:
             return label == SUPPRESSED
         return label in (_labels(self.levels[level - 1]) if level else _spellings())
+
+    def _contents(self) -> Iterable[Row]:
+        return _chains()
 
 
 @functools.cache

@@ -7,7 +7,7 @@ people, and 000 for all other areas. Level 2 is exactly that; a job that has to 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -32,6 +32,8 @@ class Zip(HierarchyBuilder):
     """Five digits or ZIP+4; four, three and one digit, small areas joined."""
 
     notation: ClassVar[str] = "the first digits of a ZIP code; 000 stands for all areas of few people together"
+
+    file_key: ClassVar[str] = "populations"
 
     builder: Literal["zip"] = "zip"
     census: Census = Field(default=2020, description="Census that decides which areas are small.")
@@ -105,6 +107,9 @@ class Zip(HierarchyBuilder):
         areas = self._areas()
         kept = areas if level == _AREA else {area[:1] for area in areas}
         return label in kept or label == RESTRICTED_AREA
+
+    def _contents(self) -> Iterable[Row]:
+        return ((area,) for area in self._areas())
 
     def _areas(self) -> frozenset[str]:
         """Prefixes that are possible at level 2."""

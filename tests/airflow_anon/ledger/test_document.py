@@ -9,7 +9,7 @@ import re
 import pytest
 import yaml
 
-from airflow_anon.ledger import LedgerError
+from airflow_anon.ledger import LedgerError, form
 from airflow_anon.ledger.document import Attempt
 from engine import run
 from tests.airflow_anon.expectations import build
@@ -47,12 +47,12 @@ HIDDEN = (None, None, 3)
 class Made:
     """A release of the engine with its validation, in a run's staging folder, and the attempt that made it."""
 
-    def __init__(self, folder, source_rows=13, **changes):
+    def __init__(self, folder, source_rows=13, key=None, **changes):
         (folder / "hierarchies").mkdir()
         self.folder = folder
         self.job = build.job(folder / "hierarchies", **changes)
         self.release = folder / "release"
-        self.result = run(self.job, build.source(), output=self.release)
+        self.result = run(self.job, build.source(), output=self.release, fingerprint_key=key)
         document = build.validate(self.job, self.result.table, self.result.published, source_rows)
         (folder / "validation.json").write_text(json.dumps(document))
         self.attempt = Attempt(job=self.job, run=RUN, source=SOURCE, versions={"airflow": "3"})
@@ -117,6 +117,17 @@ def test_a_release(made):
     assert (publication["release_id"], publication["manifest_sha256"]) == ("r1", sha256)
     assert document["validation"]["sha256"] == files["validation.json"]["sha256"]
     assert document["validation"]["success"] is True
+
+
+def test_with_which_hierarchies_a_release_was_made(tmp_path):
+    """The digests are those of the report, so that one can be compared with the other; the key is in neither."""
+    made = Made(tmp_path, key=b"k" * 32)
+    document, _ = made.released()
+    assert document.keys() == KEYS | {"hierarchies"}
+    assert document["hierarchies"] == made.result.published["hierarchies"]
+    assert document["hierarchies"]["digests"].keys() == {"age", "zip"}
+    assert form.read(document).hierarchies.key_id == document["hierarchies"]["key_id"]
+    assert not {b"k" * 32, (b"k" * 32).hex()} & set(leaves(document))
 
 
 def test_what_a_release_is_still_good_for(tmp_path):

@@ -27,7 +27,7 @@ def refused(match):
 class Staged:
     """A staged release and what the tasks before `validate` say about it."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, **more):
         self.staging = folder / "DAG=1" / "run"
         self.release = self.staging / "release"
         self.staging.mkdir(parents=True)
@@ -35,7 +35,7 @@ class Staged:
         self.job = build.job(folder / "hierarchies")
         self.source = self.staging / "source.parquet"
         pq.write_table(build.source(), self.source)
-        self.manifest_sha256 = run(self.job, build.source(), output=self.release).manifest_sha256
+        self.manifest_sha256 = run(self.job, build.source(), output=self.release, **more).manifest_sha256
 
     @property
     def validation(self):

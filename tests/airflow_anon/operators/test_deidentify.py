@@ -45,13 +45,14 @@ def staging(tmp_path):
     return tmp_path
 
 
-def execute(staging, source=None, extracted=None, **changes):
+def execute(staging, source=None, extracted=None, key=None, **changes):
     operator = DeidentifyTableOperator(
         task_id="deidentify",
         job={**JOB, **changes},
         source=source or f"{staging}/source.parquet",
         staging=str(staging),
         extracted=extracted,
+        fingerprint_key=key,
     )
     return operator.execute({})
 
@@ -292,3 +293,27 @@ def test_the_job_of_a_release_says_what_was_read_of_the_population(tmp_path):
     assert "# source" not in text
     assert engine.load_job(tmp_path / "job.yaml").sha256 == job.sha256
     assert note_what_was_read(tmp_path, job, None, {"read": {"table": None, "query_sha256": None}}) is None
+
+
+def report_of(staging):
+    return json.loads((staging / "release" / "report.json").read_bytes())
+
+
+def test_the_report_has_the_digests_of_hierarchies_under_the_key_of_the_installation(staging):
+    """The same key in another run has the same id, and nothing that leaves the task holds it."""
+    (staging / "fingerprint.key").write_text("k" * 32)
+    (staging / "fingerprint.key").chmod(0o600)
+    told = [execute(staging, key=str(staging / "fingerprint.key")) for _ in range(2)]
+    stated = report_of(staging)["hierarchies"]
+    assert stated["digests"].keys() == {"age"}
+    assert engine.hierarchies_problem(engine.load_job(JOB), report_of(staging), b"k" * 32) is None
+    wider = {**JOB["attributes"], "age": {**JOB["attributes"]["age"], "hierarchy": {**AGES, "widths": [20]}}}
+    changed = engine.load_job({**JOB, "attributes": wider})
+    assert "column 'age'" in engine.hierarchies_problem(changed, report_of(staging), b"k" * 32)
+    assert "k" * 32 not in json.dumps(told) + json.dumps(report_of(staging))
+
+
+def test_without_a_key_the_night_goes_on_and_the_log_tells(staging, capsys):
+    execute(staging, key="no_such_connection")
+    assert "hierarchies" not in report_of(staging)
+    assert "does not say with which hierarchies it is made" in capsys.readouterr().out

@@ -243,3 +243,33 @@ def test_a_validation_that_is_killed_ends_and_leaves_no_copy(staged, monkeypatch
         operator.execute({})
     assert sorted(path.name for path in staged.staging.iterdir()) == ["release", "source.parquet"]
     operator.on_kill()
+
+
+KEY = b"k" * 32
+
+
+def placed(path, key=KEY):
+    """Write a key of fingerprints; return its place."""
+    path.write_bytes(key)
+    path.chmod(0o600)
+    return str(path)
+
+
+def test_a_release_is_not_judged_by_hierarchies_that_were_changed_since(tmp_path):
+    staged = Staged(tmp_path, fingerprint_key=KEY)
+    key = placed(tmp_path / "fingerprint.key")
+    assert staged.validate(fingerprint_key=key)["success"] is True
+    file = next(path for path in (tmp_path / "hierarchies").iterdir() if path.name.startswith("age"))
+    rows = file.read_text().splitlines()
+    file.write_text("\n".join([*rows, rows[0].replace(rows[0].split(";")[0], "999", 1)]))
+    told = staged.refused("column 'age': the hierarchy file .* is not as it was", fingerprint_key=key)
+    assert "or clear the run" in told
+    assert "999" not in told
+    # without its key nobody can tell: as releases of earlier versions
+    assert staged.validate(fingerprint_key=placed(tmp_path / "another.key", b"o" * 32))["success"] is True
+
+
+def test_a_key_that_is_not_there_is_no_reason_to_refuse_a_release(tmp_path, capsys):
+    staged = Staged(tmp_path, fingerprint_key=KEY)
+    assert staged.validate(fingerprint_key="no_such_connection")["success"] is True
+    assert "Not known whether the hierarchies are those of the release" in capsys.readouterr().out

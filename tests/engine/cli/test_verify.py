@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -15,7 +17,7 @@ def test_verify_lists_what_holds(folder):
     done = cli("verify", folder / "release", folder / "job.yaml")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert all(line.startswith("holds  ") for line in lines)
+    assert all(line.startswith(("holds  ", "note   hierarchies: judged by those")) for line in lines)
     assert "holds  labels of age: 0 distinct values are not labels of the chosen level" in lines
 
 
@@ -82,3 +84,78 @@ def test_verify_of_a_folder_whose_manifest_fits_but_which_is_no_release(folder, 
     done = cli("verify", folder / "release", folder / "job.yaml")
     assert done.returncode == 4
     assert "data.parquet or report.json is missing or cannot be read" in done.stderr
+
+
+COLOURS = "red;warm;*\nblue;cold;*\n"
+COLUMN = {"colour": {"role": "quasi-identifying", "hierarchy": "colour.csv"}}
+
+
+@pytest.fixture
+def coloured(folder, monkeypatch):
+    """Give the folder of a release with a hierarchy in a file, made with a key of fingerprints."""
+    monkeypatch.setenv("AIRFLOW_ANON_FINGERPRINTS", str(folder / "private.key"))
+    (folder / "people.csv").write_text("colour\n" + "red\nblue\n" * 4)
+    (folder / "colour.csv").write_text(COLOURS)
+    write(folder, attributes=COLUMN)
+    assert cli("run", folder / "job.yaml").returncode == 0
+    return folder
+
+
+def verified(folder):
+    return cli("verify", folder / "release", folder / "job.yaml")
+
+
+def test_verify_refuses_to_judge_by_another_hierarchy(coloured):
+    assert "holds  hierarchy of colour: " in verified(coloured).stdout
+    assert "note" not in verified(coloured).stdout
+    # the same labels, so that nothing but the digest tells it
+    (coloured / "colour.csv").write_text("red;cold;*\nblue;warm;*\n")
+    (coloured / "colour.csv.v1").write_text(COLOURS)
+    done = verified(coloured)
+    assert done.returncode == 2
+    assert "FAILS  hierarchy of colour: " in done.stdout
+    assert "colour.csv.v1 beside it is the file of that time" in done.stdout
+    assert "labels of colour" not in done.stdout, "nothing is judged by it"
+    assert "was not judged: the hierarchies of colour" in done.stderr
+
+
+def test_a_release_is_verified_with_the_file_of_its_time_after_a_value_was_placed(coloured):
+    (coloured / "colour.csv.v1").write_text(COLOURS)
+    (coloured / "colour.csv").write_text(COLOURS + "green;cold;*\n")
+    assert verified(coloured).returncode == 2
+    write(coloured, attributes={"colour": {**COLUMN["colour"], "hierarchy": "colour.csv.v1"}})
+    assert verified(coloured).returncode == 0
+
+
+def test_verify_notes_that_it_cannot_compare_hierarchies(coloured, monkeypatch):
+    monkeypatch.setenv("AIRFLOW_ANON_FINGERPRINTS", str(coloured / "another.key"))
+    done = verified(coloured)
+    assert done.returncode == 2, "a key is made by runs alone"
+    assert not (coloured / "another.key").exists()
+    (coloured / "another.key").write_text("another " * 8)
+    (coloured / "another.key").chmod(0o600)
+    done = verified(coloured)
+    assert (done.returncode, "give the key of that time" in done.stdout) == (0, True)
+    monkeypatch.setenv("AIRFLOW_ANON_FINGERPRINTS", "a_connection")
+    done = verified(coloured)
+    assert (done.returncode, "note   hierarchies: judged by those that the job has now" in done.stdout) == (0, True)
+
+
+def test_an_older_release_is_judged_by_the_hierarchies_of_today_with_a_note(coloured):
+    report = coloured / "release" / "report.json"
+    document = json.loads(report.read_text())
+    assert document.pop("hierarchies")["digests"].keys() == {"colour"}
+    report.write_text(json.dumps(document))
+    write_manifest(coloured / "release")
+    done = verified(coloured)
+    assert done.returncode == 0
+    assert "note   hierarchies: judged by those that the job has now; its report does not say" in done.stdout
+
+
+def test_hierarchies_of_a_report_that_no_run_wrote_do_not_hold(coloured):
+    report = coloured / "release" / "report.json"
+    report.write_text(json.dumps({**json.loads(report.read_text()), "hierarchies": {"digests": "none"}}))
+    write_manifest(coloured / "release")
+    done = verified(coloured)
+    assert done.returncode == 4
+    assert "FAILS  report: hierarchies of the report are not as a run writes them" in done.stdout
