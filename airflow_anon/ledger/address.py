@@ -77,7 +77,7 @@ def _made(place: str, hook: Any) -> Ledger:
         raise LedgerError(f"ledger: connection {place!r} is of type {hook.conn_type!r}; must be postgres or sqlite")
     from airflow_anon.transport.connection import engine_of  # noqa: PLC0415 (a URL needs no Airflow)
 
-    return Ledger(engine_of(hook))
+    return Ledger(engine_of(hook, asks_path=False))
 
 
 def _sqlite_url(hook: Any) -> Any:

@@ -174,7 +174,7 @@ def _delivered(ledger: Ledger, entry: Entry, document: dict[str, Any], lost: Seq
     states += [FileState(name=f"{CURRENT} in {one.place}", sha256=None, state=one.state) for one in found.also]
     if found.table is not None:
         name = f"table {found.table.table} of {found.table.conn_id!r}"
-        states.append(FileState(name=name, sha256=found.table.sha256, state=found.table.state))
+        states.append(FileState(name=name, sha256=found.table.sha256, state=found.table.state, why=found.table.why))
     return [one for one in states if one.state not in FINE]
 
 
@@ -198,7 +198,8 @@ def _lines(address: str, found: dict[str, Any], status: int) -> list[str]:
         if file["name"] == CURRENT and file["state"] != UNREACHABLE:
             lines.append(f"LINK      {CURRENT} leads readers of {file['job']} not to entry {file['sequence']}")
             continue
-        lines.append(f"FILE      {file['name']} of entry {file['sequence']} ({file['job']}): {file['state']}")
+        why = f": {file['why']}" if file["why"] else ""
+        lines.append(f"FILE      {file['name']} of entry {file['sequence']} ({file['job']}): {file['state']}{why}")
     lines += [f"SHARE     {_orphan_text(orphan)}" for orphan in found["orphans"] or []]
     lines += [f"GIVEN UP  {_given_up_text(share)}" for share in found["given_up"] or []]
     verdict = {

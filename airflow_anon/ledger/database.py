@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from sqlalchemy import event
 
 from airflow_anon.ledger.errors import LedgerError, LedgerUnreachable
+from airflow_anon.transport.others_in_path import ask_in_new_sessions, others_in_path
 from airflow_anon.transport.prepared_statements import prepare_nothing
 
 WAIT_FOR_LOCK_SECONDS = 60
@@ -33,16 +34,17 @@ def engine_of(url_or_engine: str | sa.URL | sa.Engine) -> sa.Engine:
     """
     if isinstance(url_or_engine, sa.Engine):
         engine = url_or_engine
-        return _sqlite_engine(engine.url) if engine.dialect.name == "sqlite" else _checked(engine)
+        return _sqlite_engine(engine.url) if engine.dialect.name == "sqlite" else _asking(_checked(engine))
     url = _url(url_or_engine)
     if url.get_backend_name() == "sqlite":
         return _sqlite_engine(url)
     try:
-        return prepare_nothing(_checked(sa.create_engine(url, poolclass=sa.NullPool, hide_parameters=True)))
+        engine = _checked(sa.create_engine(url, poolclass=sa.NullPool, hide_parameters=True))
     except (sa.exc.ArgumentError, ImportError) as problem:
         raise LedgerError(
             f"ledger {masked(url)}: has no driver ({type(problem).__name__}); install airflow-anon[postgres]"
         ) from None
+    return _asking(prepare_nothing(engine))
 
 
 def masked(url: sa.URL) -> str:
@@ -112,6 +114,23 @@ def _checked(engine: sa.Engine) -> sa.Engine:
             f"asynchronous, such as psycopg2"
         )
     return engine
+
+
+def _asking(engine: sa.Engine) -> sa.Engine:
+    """Let each new session begin with the question who else may create in its search path."""
+
+    def refuse_others(connection: Any) -> None:
+        found = others_in_path(connection)
+        if found is not None:
+            role = found.role
+            raise LedgerError(
+                f"ledger {masked(engine.url)}: search_path of role {role}: {found.told}. PostgreSQL would call a "
+                f"function of theirs with the rights of {role}, so they could change the ledger, or what is read of "
+                f"it. {found.fixes}; or ALTER ROLE {role} SET search_path to the schema of the ledger's tables alone, "
+                "which nobody else may own or create in"
+            )
+
+    return ask_in_new_sessions(engine, refuse_others)
 
 
 def _sqlite_engine(url: sa.URL) -> sa.Engine:

@@ -77,12 +77,15 @@ class TableState:
         the release was recalled or removed; "pending" if it holds one that is being published; "not-recorded" if it
         says to hold the release and the entry has no hash; "not-counted" if it says so and has too many records to read
         at once.
+    why : str or None
+        Of one that is unreachable why, and what to do.
     """
 
     conn_id: str
     table: str
     sha256: str | None
     state: str
+    why: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,7 +235,7 @@ def _table(ledger: Ledger, entry: Entry, publication: Publication, rows_up_to: i
     place = publication.table
     assert place is not None  # noqa: S101 (checked by the caller)
     content = place.content
-    state = UNREACHABLE
+    state, why = UNREACHABLE, None
     if not _is_newest(ledger, entry, lambda other: _same_table(other.table, place)):
         state = SUPERSEDED
     elif place.conn_id and place.table:
@@ -240,12 +243,12 @@ def _table(ledger: Ledger, entry: Entry, publication: Publication, rows_up_to: i
         try:
             found = read_table(place.conn_id, place.table, kinds, rows_up_to=rows_up_to)
             state = _judged(ledger, entry, place, found)
-        except TableUnreachable:
-            pass
+        except TableUnreachable as problem:
+            why = str(problem)
         if state in HARMS and not _is_newest(ledger, entry, lambda other: _same_table(other.table, place)):
             state = SUPERSEDED  # a newer release came while the table was read
     told = {"conn_id": str(place.conn_id), "table": str(place.table)}
-    return TableState(**told, sha256=None if content is None else content.sha256, state=state)
+    return TableState(**told, sha256=None if content is None else content.sha256, state=state, why=why)
 
 
 def _judged(ledger: Ledger, entry: Entry, place: Table, found: FoundTable | None) -> str:

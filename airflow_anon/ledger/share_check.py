@@ -38,12 +38,15 @@ class FileState:
     state : {"matches", "changed", "missing", "added", "unreachable"}
     hashed : bool
         Whether its content was hashed; otherwise only its size was compared.
+    why : str or None
+        Of a table that is unreachable why, and what to do.
     """
 
     name: str
     sha256: str | None
     state: str
     hashed: bool = False
+    why: str | None = None
 
 
 def check_files(document: Mapping[str, Any], *, hash_up_to: int | None = None) -> list[FileState]:

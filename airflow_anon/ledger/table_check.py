@@ -44,7 +44,21 @@ class FoundTable:
 
 
 class TableUnreachable(Exception):  # noqa: N818 (it is a state, not a failure)
-    """The database of the share cannot be asked now, or from here."""
+    """The database of the share cannot be asked now, or from here: why, without values and passwords.
+
+    Attributes
+    ----------
+    kind : str
+        The class of the error, which the ledger may keep: it names no machine.
+    """
+
+    def __init__(self, why: str, kind: str) -> None:
+        super().__init__(why)
+        self.kind = kind
+
+
+class TableRefused(TableUnreachable):
+    """The database answers, and is not asked, as somebody else's functions would be called: who, and the fix."""
 
 
 def read_table(
@@ -65,21 +79,34 @@ def read_table(
     ------
     TableUnreachable
         The connection is not defined here, or the database does not answer.
+    TableRefused
+        Somebody else may create in the search path of the connection's role.
     """
     from airflow.providers.common.compat.sdk import AirflowException  # noqa: PLC0415 (a ledger needs no Airflow)
     from sqlalchemy.exc import NoSuchTableError, SQLAlchemyError  # noqa: PLC0415 (heavy imports belong into execute)
 
-    from airflow_anon.transport.connection import engine_of, hook_of  # noqa: PLC0415 (needs Airflow)
+    from airflow_anon.transport.connection import engine_of, hook_of, password_of  # noqa: PLC0415 (needs Airflow)
+    from airflow_anon.transport.failure import explain  # noqa: PLC0415 (needs Airflow)
     from airflow_anon.transport.relation import split_table  # noqa: PLC0415 (needs Airflow)
+    from airflow_anon.transport.search_path import SearchPathRefused  # noqa: PLC0415 (needs Airflow)
 
+    secret = None
     try:
         parts = split_table(table)
-        engine = engine_of(hook_of(conn_id), wait_seconds=WAIT_SECONDS)
+        hook = hook_of(conn_id)
+        secret = password_of(hook)
+        engine = engine_of(hook, wait_seconds=WAIT_SECONDS)
         return _found(engine, parts[-1], parts[0] if len(parts) > 1 else None, kinds, rows_up_to)
     except NoSuchTableError:
         return None
-    except (AirflowException, SQLAlchemyError, OSError, ImportError) as problem:
-        raise TableUnreachable(type(problem).__name__) from None
+    except SearchPathRefused as problem:
+        raise TableRefused(str(problem), type(problem).__name__) from None
+    except AirflowException as problem:
+        raise TableUnreachable(str(problem), type(problem).__name__) from None
+    except (SQLAlchemyError, OSError, ImportError) as problem:
+        text = explain(problem)
+        told = text.replace(secret, "***") if secret else text
+        raise TableUnreachable(told, type(problem).__name__) from None
 
 
 def _found(

@@ -247,12 +247,16 @@ def _found_beside_newer(
 
 
 def _found_of_table(share: NamedShare, releases: Mapping[str, Any]) -> _Found:
-    from airflow_anon.ledger.table_check import TableUnreachable, read_table  # noqa: PLC0415 (heavy imports)
+    from airflow_anon.ledger.table_check import TableRefused, TableUnreachable, read_table  # noqa: PLC0415 (heavy imports)
 
     try:
         table = read_table(str(share.conn_id), str(share.table), None)
+    except TableRefused as problem:
+        raise _NothingLost(
+            f"{share.words}: its database answers, so it is not given up; it is not read: {problem}"
+        ) from None
     except TableUnreachable as problem:
-        return _Found(words=f"its database cannot be reached ({problem})", lost=list(releases))
+        return _Found(words=f"its database cannot be reached ({problem.kind})", lost=list(releases))
     if table is not None:
         raise _reachable(share.words)
     return _Found(words="its database can be reached, and has no such table", lost=list(releases))

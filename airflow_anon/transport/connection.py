@@ -77,7 +77,7 @@ def sqlite_address(hook: Any, *, create: bool) -> str:
     return f"{address}{'&' if '?' in address else '?'}mode=rw"
 
 
-def engine_of(hook: Any, *, create: bool = False, wait_seconds: int | None = None) -> Engine:
+def engine_of(hook: Any, *, create: bool = False, wait_seconds: int | None = None, asks_path: bool = True) -> Engine:
     """Return an engine without a pool; its errors never show parameters, which would be records.
 
     Parameters
@@ -87,6 +87,8 @@ def engine_of(hook: Any, *, create: bool = False, wait_seconds: int | None = Non
         mistyped source must not become an empty one.
     wait_seconds : int, optional
         Longest time to wait for a PostgreSQL or MariaDB server that does not answer; by default the driver's.
+    asks_path : bool
+        False for who asks each new session of PostgreSQL who else may create in its path, and refuses it in own words.
 
     Returns
     -------
@@ -104,7 +106,8 @@ def engine_of(hook: Any, *, create: bool = False, wait_seconds: int | None = Non
         engine = hook.get_sqlalchemy_engine({**options, "connect_args": {**texts, **waits, **driver_parameters(hook)}})
         if is_mariadb(engine.dialect):
             begin_sessions(engine, writes=create)
-        return names_as_they_are(refuse_in_new_sessions(prepare_nothing(engine)))
+        engine = names_as_they_are(prepare_nothing(engine))
+        return refuse_in_new_sessions(engine) if asks_path else engine
     address = sqlite_address(hook, create=create)
     engine = sa.create_engine("sqlite://", creator=lambda: sqlite3.connect(address, uri=True), **options)
     _whole_transactions(engine)
