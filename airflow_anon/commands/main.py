@@ -16,6 +16,7 @@ from airflow_anon.commands.doctor import add_doctor
 from airflow_anon.commands.give_up import add_give_up
 from airflow_anon.commands.init import add_init
 from airflow_anon.commands.recall import add_recall
+from airflow_anon.commands.settle import add_settle
 from airflow_anon.commands.vault import add_vault
 from engine import EngineError
 
@@ -30,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add_vault(commands)
     add_recall(commands)
     add_give_up(commands)
+    add_settle(commands)
     options = parser.parse_args(arguments)
     try:
         status: int = options.command(options)

@@ -68,7 +68,11 @@ def _found(ledger: Ledger, text: str) -> Entry:
     found = [one for one in known if one.job == name] or [one for one in known if one.dag_id == name]
     if not found:
         waits = any(one.release_id == release_id for one in ledger.pending())
-        why = "its publication has not ended; clear or end its run" if waits else "the ledger has no such release"
+        why = (
+            "its publication has not ended; clear or end its run, or `airflow-anon settle` it"
+            if waits
+            else "the ledger has no such release"
+        )
         raise AirflowFailException(f"release {text!r}: {why}; `airflow-anon ledger list` lists them")
     if len(found) > 1:
         jobs = ", ".join(repr(one.job) for one in found)

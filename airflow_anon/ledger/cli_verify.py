@@ -190,9 +190,7 @@ def _lines(address: str, found: dict[str, Any], status: int) -> list[str]:
     lines = [f"ledger    {address}", f"entries   {found['entries']}"]
     if newest:
         lines.append(f"newest    {newest['sequence']}:{newest['entry_sha256']}")
-    lines += [
-        f"pending   release {row['release_id']} of {row['job']}, since {row['since']}" for row in found["pending"]
-    ]
+    lines += [_pending_text(row) for row in found["pending"]]
     lines += [f"TAMPERED  {broken['what']}" for broken in found["breaks"]]
     for file in found["files"] or []:
         if file["name"] == CURRENT and file["state"] != UNREACHABLE:
@@ -208,6 +206,14 @@ def _lines(address: str, found: dict[str, Any], status: int) -> list[str]:
         UNREADABLE: "unknown: a share cannot be reached, so its files were not compared",
     }
     return [*lines, f"result    {verdict[status]}"]
+
+
+def _pending_text(row: dict[str, Any]) -> str:
+    return (
+        f"pending   release {row['release_id']} of {row['job']}, since {row['since']}, of run {row['run_id']} of DAG "
+        f"{row['dag_id']}: it goes on, or the next run of the job settles it; if none does, `airflow-anon settle "
+        f"{row['job']}/{row['release_id']}`"
+    )
 
 
 def _given_up_text(share: dict[str, Any]) -> str:

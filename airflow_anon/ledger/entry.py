@@ -109,6 +109,36 @@ class Pending:
     since: str
     document: dict[str, Any]
 
+    @property
+    def airflow(self) -> str | None:
+        """The id of the Airflow that has begun it; None if it is not known."""
+        found = _found(self.document, ("run", "airflow"))
+        return found if isinstance(found, str) else None
+
+    def is_of_another(self, airflow: str | None) -> bool:
+        """Whether it is known to be of another Airflow than the one with this id."""
+        return None not in (airflow, self.airflow) and airflow != self.airflow
+
+    def refuse_another(self, run: Mapping[str, Any]) -> None:
+        """Refuse that a run goes on with the publication of a run of the same id in another Airflow.
+
+        Parameters
+        ----------
+        run : mapping
+            `run` of a document.
+
+        Raises
+        ------
+        LedgerError
+            It is known to be one.
+        """
+        if self.is_of_another(run.get("airflow")):
+            raise LedgerError(
+                f"release {self.release_id!r} of job {self.job!r}: a run of the same id in another Airflow has begun "
+                f"to publish it; let one of the two have another ledger, or another id of its DAG. If the other "
+                f"Airflow is gone, end what it left by `airflow-anon settle {self.job}/{self.release_id}`"
+            )
+
 
 def cell(name: str, raw: Any) -> Any:
     """Return a column's value from a database row, exactly of the column's kind.

@@ -23,7 +23,10 @@ class Reason(Part):
 
 
 class Run(Part):
-    """The run that made the attempt; `attempt` counts from 1."""
+    """The run that made the attempt; `attempt` counts from 1.
+
+    `airflow`: the id of the Airflow that it is of, which entries of earlier versions lack.
+    """
 
     dag_id: str | None = None
     run_id: str | None = None
@@ -33,6 +36,7 @@ class Run(Part):
     attempt: int | None = None
     task_group: str | None = None
     triggered_by: str | None = None
+    airflow: str | None = None
 
 
 class Disregarded(Part):

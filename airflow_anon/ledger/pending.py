@@ -41,6 +41,8 @@ def begin(connection: sa.Connection, document: Mapping[str, Any]) -> None:
             f"release {release_id!r} of job {job!r}: run {known.run_id!r} of DAG {known.dag_id!r} has begun to publish "
             f"it; clear that run, or withdraw its release"
         )
+    if known is not None:
+        known.refuse_another(document.get("run") or {})
     if known is not None and known.revoked:
         raise LedgerError(
             f"release {release_id!r} of job {job!r}: its publication was taken back and is still being removed; clear "

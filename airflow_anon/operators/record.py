@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from airflow.providers.common.compat.sdk import AirflowException, AirflowSkipException
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException, AirflowSkipException
 from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowRuntimeError
 
@@ -17,6 +17,7 @@ from airflow_anon.observe.recorded import recorded_in
 from airflow_anon.operators.outcome import skipped_from_outside, task_states
 from airflow_anon.operators.publish import job_with_output
 from airflow_anon.run import staging
+from airflow_anon.run.airflow_id import airflow_id
 from airflow_anon.run.approval import XCOM_KEY
 from airflow_anon.run.check_only import was_check
 from airflow_anon.run.facts import ENDED, attempt_of, has_ended, run_facts
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 ROUNDS = 3
 """How often to settle a process that still publishes before the task gives up."""
+_BY_HAND = "if nobody settles it any more, do so by `airflow-anon settle {pending.job}/{pending.release_id}`"
 
 
 class RecordAttemptOperator(AttemptLineage, BaseOperator):
@@ -150,16 +152,20 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
 
         Raises
         ------
+        AirflowFailException
+            A run of the same id in another Airflow publishes.
         AirflowException
             A process that should have ended begins to publish again and again.
         """
         from airflow_anon.ledger import StillPending  # noqa: PLC0415 (heavy imports belong into execute)
         from airflow_anon.publication.errors import ledger_errors  # noqa: PLC0415
 
-        run = context["dag_run"]
+        run, airflow = context["dag_run"], airflow_id()
         for _ in range(ROUNDS):
             for pending in self._pending(ledger, job):
                 if (pending.dag_id, pending.run_id) == (run.dag_id, run.run_id):
+                    if pending.is_of_another(airflow):
+                        raise AirflowFailException(_of_another_text(pending))
                     self._settle(pending, ledger)
             self._remove_leftovers(ledger, job, release_id(context))
             with ledger_errors():
@@ -175,12 +181,18 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
     def _settle_earlier_runs(self, ledger: Ledger, job: Job, context: Context) -> None:
         """Settle unfinished publications of earlier runs; a failure to do so does not fail this run.
 
-        Those of a DAG with another name are there where the DAG was renamed; no run of it settles them any more.
+        Those of a DAG, or of a job, with another name are there where it was renamed; no run of it settles them any
+        more. Of another job only those in the shares of this one are: no others need be mounted where this task runs.
         """
-        run = context["dag_run"]
-        for pending in self._pending(ledger, job):
-            if (pending.dag_id, pending.run_id) != (run.dag_id, run.run_id):
+        run, airflow = context["dag_run"], airflow_id()
+        for pending in self._pending(ledger):
+            is_own = pending.job == job.name
+            if (pending.dag_id, pending.run_id) == (run.dag_id, run.run_id) or not (is_own or _is_in(pending, job)):
+                continue
+            if not pending.is_of_another(airflow):
                 self._settle_earlier(pending, ledger, context)
+            elif is_own:
+                self.log.warning("%s", _of_another_text(pending))
 
     def _settle_earlier(self, pending: Pending, ledger: Ledger, context: Context) -> None:
         try:
@@ -188,6 +200,8 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
             is_own = pending.dag_id == context["dag_run"].dag_id
             if has_ended(pending.dag_id, pending.run_id, context, unknown=is_own):
                 self._settle(pending, ledger, record=True)
+            else:
+                self.log.info("%s", _goes_on_text(pending))
         except (AirflowException, AirflowRuntimeError, OSError) as problem:
             self.log.warning("The publication of release %s stays pending: %s", pending.release_id, problem)
 
@@ -203,9 +217,10 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
             return
         with ledger_errors():
             entries = ledger.of_job(job.name) if found else []
+        airflow = airflow_id()
         for entry in entries:
             theirs = [identity for identity in found if identity.endswith(run_digest(entry.dag_id, entry.run_id))]
-            if theirs and entry.dag_id == context["dag_run"].dag_id:
+            if theirs and entry.dag_id == context["dag_run"].dag_id and _is_of(entry, ledger, airflow):
                 self._remove_if_ended(entry, ledger, job, theirs[0], context)
 
     def _remove_if_ended(self, entry: Entry, ledger: Ledger, job: Job, identity: str, context: Context) -> None:
@@ -215,24 +230,21 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         except (AirflowException, AirflowRuntimeError) as problem:
             self.log.warning("Hidden leftovers of release %s stay in the share: %s", identity, problem)
 
-    def _pending(self, ledger: Ledger, job: Job) -> list[Pending]:
+    def _pending(self, ledger: Ledger, job: Job | None = None) -> list[Pending]:
         from airflow_anon.publication.errors import ledger_errors  # noqa: PLC0415 (heavy imports belong into execute)
 
         with ledger_errors():
-            return ledger.pending(job.name)
+            return ledger.pending(None if job is None else job.name)
 
     def _settle(self, pending: Pending, ledger: Ledger, *, record: bool = False) -> None:
         """End a publication that will not be retried; `record` it as failed if it is taken back."""
-        from airflow_anon.publication.errors import ledger_errors  # noqa: PLC0415 (heavy imports belong into execute)
-        from airflow_anon.publication.settle import settle  # noqa: PLC0415
+        from airflow_anon.publication.settle import record_cut_off, settle  # noqa: PLC0415 (heavy imports)
 
         entry = settle(pending, ledger, self.umask)
         outcome = "taken back" if entry is None else f"complete (entry {entry.sequence} of the ledger)"
         self.log.warning("The publication of release %s was cut off; it is now %s", pending.release_id, outcome)
         if entry is None and record:
-            reason = {"task": self.tasks[-1], "error": "NotPublished", "message": "the publication was cut off"}
-            with ledger_errors():
-                ledger.append({**pending.document, "outcome": "failed", "publication": None, "reason": reason})
+            record_cut_off(pending, ledger, "the publication was cut off")
 
     def _remove_leftovers(self, ledger: Ledger, job: Job, identity: str) -> None:
         """Remove hidden leftovers; an error is only logged, because recording the attempt is more important."""
@@ -279,3 +291,42 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         except staging.UnsafeStagingError:
             return None
         return folder if folder.is_dir() else None
+
+
+def _is_in(pending: Pending, job: Job) -> bool:
+    """Whether a publication is in the shares of a job alone, and in a database of its connection."""
+    from airflow_anon.ledger.released_places import places_of  # noqa: PLC0415 (heavy imports belong into execute)
+    from airflow_anon.transport.address import parent_of  # noqa: PLC0415
+    from airflow_anon.transport.object_store import is_in_store  # noqa: PLC0415
+
+    publication = pending.document.get("publication") or {}
+    output, table = job.output, publication.get("table")
+    places = places_of(publication)
+    if output is None or not (places or table) or (table is not None and table.get("conn_id") != output.conn_id):
+        return False
+    named = [] if output.path is None else [output.path, *output.also]
+    own = {path.rstrip("/") if is_in_store(path) else str(Path(path).absolute()) for path in named}
+    return all(parent_of(parent_of(place)) in own for place in places)
+
+
+def _is_of(entry: Entry, ledger: Ledger, airflow: str | None) -> bool:
+    """Whether an entry is not known to be of another Airflow than the one with this id."""
+    from airflow_anon.ledger import form  # noqa: PLC0415 (heavy imports belong into execute)
+
+    document = form.read(ledger.document(entry.sequence))
+    theirs = None if document is None else document.run.airflow
+    return None in (airflow, theirs) or airflow == theirs
+
+
+def _of_another_text(pending: Pending) -> str:
+    return (
+        f"The publication of release {pending.release_id} of {pending.job} is left to another Airflow, which shares "
+        f"this ledger and has a DAG {pending.dag_id!r} too; {_BY_HAND.format(pending=pending)}"
+    )
+
+
+def _goes_on_text(pending: Pending) -> str:
+    return (
+        f"The publication of release {pending.release_id} of {pending.job} is left to run {pending.run_id!r} of DAG "
+        f"{pending.dag_id!r}, which goes on, or is not of this Airflow; {_BY_HAND.format(pending=pending)}"
+    )

@@ -22,7 +22,7 @@ from airflow_anon.ledger.entry import FORMAT, GIVEN_UP, Entry
 from airflow_anon.ledger.given_up import MADE_ANEW, given_up
 from airflow_anon.ledger.named_share import NamedShare, shares_of
 from airflow_anon.publication.errors import ledger_errors, noted, raise_all
-from airflow_anon.publication.settle import settle
+from airflow_anon.publication.settle import record_cut_off, settle
 from airflow_anon.publication.words import refuse_words
 from airflow_anon.share.folder_share import local_path
 from airflow_anon.transport.object_store import StoreError, is_in_store, listed
@@ -313,10 +313,4 @@ def _settle(pending: Pending, ledger: Ledger, share: NamedShare, log: Logger) ->
         )
         return
     log.info("The publication of release %s of %s is taken back", pending.release_id, pending.job)
-    reason = {
-        "task": f"{pending.document['run']['task_group']}publish",
-        "error": "NotPublished",
-        "message": "the publication was cut off, and a share of it given up",
-    }
-    with ledger_errors():
-        ledger.append({**pending.document, "outcome": "failed", "publication": None, "reason": reason})
+    record_cut_off(pending, ledger, "the publication was cut off, and a share of it given up")

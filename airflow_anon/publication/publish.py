@@ -313,6 +313,8 @@ class Publication:
         with ledger_errors():
             entry = self.ledger.released(self.job.name, self.release_id)
             pending = self._pending()
+            if pending is not None:
+                pending.refuse_another(self.attempt.run)
         if entry is None and pending is not None and pending.revoked:
             return settle(pending, self.ledger, self.umask)
         return entry

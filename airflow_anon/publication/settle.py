@@ -59,6 +59,20 @@ def settle(pending: Pending, ledger: Ledger, umask: int) -> Entry | None:
     return entry
 
 
+def record_cut_off(pending: Pending, ledger: Ledger, message: str) -> Entry:
+    """Write the entry of an attempt whose publication was taken back: it failed.
+
+    Parameters
+    ----------
+    message : str
+        Why, for the entry.
+    """
+    task = f"{pending.document['run']['task_group']}publish"
+    reason = {"task": task, "error": "NotPublished", "message": message}
+    with ledger_errors():
+        return ledger.append({**pending.document, "outcome": "failed", "publication": None, "reason": reason})
+
+
 def _whole(pending: Pending, ledger: Ledger, umask: int) -> dict[str, Any] | None:
     """Return the document of a complete publication, None if it must be taken back.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk.exceptions import AirflowRuntimeError
 
+from airflow_anon.run.airflow_id import airflow_id
 from engine import InvalidJob, Job, load_job
 
 if TYPE_CHECKING:
@@ -47,7 +48,8 @@ def attempt_of(
     except InvalidJob as problem:
         raise AirflowFailException(str(problem)) from None
     known, people = (one if isinstance(one, Mapping) else {} for one in (extracted, population_extracted))
-    facts = run_facts(context)
+    identity = airflow_id()
+    facts = {**run_facts(context), **({} if identity is None else {"airflow": identity})}
     return Attempt(job=loaded, run=facts, source=known, population=people, versions={"airflow": airflow_version})
 
 

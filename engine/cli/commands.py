@@ -60,6 +60,7 @@ _TOO_LARGE = (
 _OF_AIRFLOW = {
     "recall": ("take a published release back: readers lose it", ("commands", "recall")),
     "give-up": ("record that a share is gone for good, so that nothing waits for it", ("commands", "give-up")),
+    "settle": ("end a publication that was cut off, and that no run ends", ("commands", "settle")),
     "ledger": ("read and check the release ledger", ("ledger",)),
 }
 """Commands that only `airflow_anon` has, and the module of it with their options."""

@@ -55,8 +55,11 @@ class World:
         context["dag_run"].clear_number = attempt - 1
         return Staged.there(self.folder / str(day)).publish(self.output, context)
 
-    def record(self, day=2, attempt=1, state="failed", other_run="failed", dag_id="nightly"):
-        """Run the task that records the attempt; `other_run` is the state of any other run, or an error."""
+    def record(self, day=2, attempt=1, state="failed", other_run="failed", dag_id="nightly", **changes):
+        """Run the task that records the attempt; `other_run` is the state of any other run, or an error.
+
+        Further arguments are keys of the job that are others than when it was published.
+        """
 
         def state_of_run(**_):
             if isinstance(other_run, Exception):
@@ -74,7 +77,10 @@ class World:
             xcom_push=lambda **_: None,
         )
         operator = RecordAttemptOperator(
-            task_id="record_attempt", job=job(self.output), tasks=["publish"], staging_base=str(self.folder / "staging")
+            task_id="record_attempt",
+            job={**job(self.output), **changes},
+            tasks=["publish"],
+            staging_base=str(self.folder / "staging"),
         )
         return operator.execute(context)["outcome"]
 

@@ -1,0 +1,210 @@
+"""A publication that was cut off and whose own runs come no more: who settles it, and who leaves it alone."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.providers.standard.operators.python import PythonOperator
+from airflow.sdk import DAG
+from sqlalchemy import create_engine, text
+
+from airflow_anon.commands.main import main
+from airflow_anon.ledger import Ledger
+from airflow_anon.ledger.address import open_ledger
+from airflow_anon.ledger.cli import main as ledger_main
+from airflow_anon.operators import record
+from airflow_anon.run import facts
+from airflow_anon.run.airflow_id import airflow_id
+from airflow_anon.share import sql_share
+from tests.airflow_anon.publication.test_review import NOT_FOUND, UNREACHABLE, cut_off, world
+
+__all__ = ["world"]
+
+
+def left(world):
+    """Whether the publication is as it was left."""
+    return [(row.release_id, row.revoked) for row in open_ledger().pending()] == [(world.today, False)]
+
+
+@pytest.mark.parametrize("world", ["folder", "both"], indirect=True)
+@pytest.mark.parametrize("dag_id", ["nightly", "every_night"])
+def test_what_a_job_left_before_it_was_renamed_is_settled_by_the_next_run_in_its_share(world, monkeypatch, dag_id):
+    cut_off(world, monkeypatch, Ledger, "complete")
+    assert world.record(day=3, dag_id=dag_id, name="visits") == "failed"
+    ledger = open_ledger()
+    assert ledger.pending() == []
+    assert sorted((entry.job, entry.outcome) for entry in ledger.entries()) == [
+        ("stays", "released"),
+        ("stays", "released"),
+        ("visits", "failed"),
+    ]
+
+
+@pytest.mark.parametrize("other_run", ["running", UNREACHABLE, NOT_FOUND])
+def test_what_another_job_publishes_is_left_to_it_unless_its_run_is_known_to_have_ended(world, monkeypatch, other_run):
+    cut_off(world, monkeypatch, Ledger, "complete")
+    assert world.record(day=3, other_run=other_run, dag_id="every_night", name="visits") == "failed"
+    assert left(world)
+
+
+@pytest.mark.parametrize("elsewhere", ["share", "connection"])
+def test_what_another_job_left_in_another_share_is_left_to_it(world, monkeypatch, elsewhere, tmp_path):
+    """It need not be reached from here: it would look as if the release were not there."""
+    cut_off(world, monkeypatch, Ledger, "complete")
+    output = {"path": str(tmp_path / "other")}
+    if elsewhere == "connection":
+        monkeypatch.setenv("AIRFLOW_CONN_OTHER", f"sqlite:///{tmp_path}/other.db")
+        output = {"conn_id": "other", "table": "visits"}
+    world.output = output
+    assert world.record(day=3, name="visits") == "failed"
+    assert left(world)
+
+
+class Airflows:
+    """Two Airflows with one ledger, of which one is at work at a time."""
+
+    def __init__(self, monkeypatch):
+        self.monkeypatch = monkeypatch
+
+    def at_work(self, name):
+        for module in (record, facts):
+            self.monkeypatch.setattr(module, "airflow_id", lambda: name)
+
+
+@pytest.fixture
+def airflows(world, monkeypatch):
+    """Give two Airflows; a publication of the first one was cut off, or goes on."""
+    found = Airflows(monkeypatch)
+    found.at_work("one")
+    cut_off(world, monkeypatch, Ledger, "complete")
+    assert open_ledger().pending()[0].airflow == "one"
+    return found
+
+
+@pytest.mark.parametrize("dag_id", ["nightly", "every_night"])
+@pytest.mark.parametrize("other_run", ["failed", NOT_FOUND])
+def test_another_airflow_with_the_same_dag_leaves_it(world, airflows, other_run, dag_id, capsys):
+    """Its own run of that id has ended, or it has none; the first Airflow's may go on."""
+    airflows.at_work("two")
+    assert world.record(day=3, other_run=other_run, dag_id=dag_id) == "failed"
+    assert left(world)
+    assert f"`airflow-anon settle stays/{world.today}`" in capsys.readouterr().out
+    airflows.at_work("one")
+    assert world.record(day=3, attempt=2) == "failed"
+    assert sorted(world.outcomes()) == ["failed", "failed", "released", "released"]
+
+
+def test_a_run_of_the_same_id_in_another_airflow_neither_settles_nor_goes_on(world, airflows):
+    airflows.at_work("two")
+    with pytest.raises(AirflowFailException, match=r"left to another Airflow.*settle stays/"):
+        world.record(day=2)
+    with pytest.raises(AirflowFailException, match="in another Airflow has begun to publish it; let one of the two"):
+        world.publish(attempt=2)
+    assert left(world)
+    airflows.at_work("one")
+    world.publish(attempt=2)
+    assert world.outcomes() == ["released", "released"]
+
+
+@pytest.mark.parametrize(("begun_by", "now"), [(None, "two"), ("one", None)])
+def test_where_one_of_the_two_has_no_id_it_is_as_it_was(world, monkeypatch, begun_by, now):
+    """Rows of earlier versions have none, and an Airflow that keeps no variable."""
+    airflows = Airflows(monkeypatch)
+    airflows.at_work(begun_by)
+    cut_off(world, monkeypatch, Ledger, "complete")
+    assert ("airflow" in open_ledger().pending()[0].document["run"]) == (begun_by is not None)
+    airflows.at_work(now)
+    assert world.record(day=3) == "failed"
+    assert sorted(world.outcomes()) == ["failed", "released", "released"]
+
+
+def test_the_hidden_leftovers_of_another_airflows_run_are_left(world, monkeypatch):
+    """A cleared run of the same id may be at work there."""
+    airflows = Airflows(monkeypatch)
+    airflows.at_work("one")
+    assert world.record(day=2) == "failed"
+    hidden = world.share / f".{world.today}.1234.partial"
+    hidden.mkdir()
+    airflows.at_work("two")
+    world.record(day=3)
+    assert hidden.exists()
+    airflows.at_work("one")
+    world.record(day=3, attempt=2)
+    assert not hidden.exists()
+
+
+def settled(capsys, *arguments):
+    capsys.readouterr()
+    status = main(["settle", *arguments])
+    found = capsys.readouterr()
+    return status, found.out + found.err
+
+
+@pytest.mark.parametrize("world", ["both"], indirect=True)
+def test_somebody_takes_back_on_the_command_line_what_is_not_whole(world, monkeypatch, capsys):
+    cut_off(world, monkeypatch, sql_share, "load")
+    status, said = settled(capsys, f"stays/{world.today}")
+    assert (status, "not complete: it is taken back" in said) == (0, True)
+    assert world.outcomes() == ["released", "failed"]
+    assert not world.is_there()
+    reason = open_ledger().document(2)["reason"]
+    assert reason == {
+        "task": "publish",
+        "error": "NotPublished",
+        "message": "the publication was cut off, and settled on the command line",
+    }
+
+
+def test_somebody_completes_on_the_command_line_what_is_whole(world, monkeypatch, capsys):
+    cut_off(world, monkeypatch, Ledger, "complete")
+    assert ledger_main(["verify"]) == 0
+    assert f"if none does, `airflow-anon settle stays/{world.today}`" in capsys.readouterr().out
+    status, said = settled(capsys, f"stays/{world.today}")
+    assert (status, "is complete (entry 2)" in said) == (0, True)
+    assert world.outcomes() == ["released", "released"]
+    status, said = settled(capsys, f"stays/{world.today}")
+    assert (status, "no publication of it is pending" in said) == (2, True)
+
+
+def test_a_share_that_is_not_mounted_is_not_settled(world, monkeypatch, capsys):
+    cut_off(world, monkeypatch, Ledger, "complete")
+    (world.folder / "share").rename(world.folder / "away")
+    status, said = settled(capsys, f"stays/{world.today}")
+    assert (status != 0, "must be mounted" in said) == (True, True)
+    (world.folder / "away").rename(world.folder / "share")
+    assert settled(capsys, f"stays/{world.today}")[0] == 0
+    assert world.outcomes() == ["released", "released"]
+
+
+def test_a_ledger_that_is_not_there_has_nothing_to_settle(tmp_path, capsys):
+    status, said = settled(capsys, "stays/1", "--ledger", f"sqlite:///{tmp_path}/none.sqlite")
+    assert (status, "does not exist" in said) == (2, True)
+    assert not (tmp_path / "none.sqlite").exists()
+
+
+def test_the_id_of_an_airflow_is_in_the_document_of_an_entry(world, airflows):
+    airflows.at_work("one")
+    assert world.record(day=2) == "released"
+    engine = create_engine(f"sqlite:///{world.folder}/ledger.sqlite")
+    with engine.connect() as connection:
+        kept = json.loads(connection.scalar(text("SELECT document FROM release_document WHERE sequence = 2")))
+    engine.dispose()
+    assert kept["run"]["airflow"] == "one"
+
+
+@pytest.mark.airflow
+def test_all_tasks_of_an_airflow_have_one_id_and_elsewhere_there_is_none(run_dag, tmp_path):
+    assert airflow_id() is None, "no task runs"
+
+    def tell(number):
+        (tmp_path / str(number)).write_text(str(airflow_id()))
+
+    with DAG("identity", schedule=None) as dag:
+        for number in (1, 2):
+            PythonOperator(task_id=f"tell_{number}", python_callable=tell, op_args=[number])
+    run_dag(dag, logical_date=None)
+    one, two = ((tmp_path / name).read_text() for name in "12")
+    assert one == two
+    assert len(one) == len("01234567-89ab-cdef-0123-456789abcdef")
