@@ -101,6 +101,12 @@ def test_no_page_has_inline_script_or_style_or_loads_from_outside(get, filled, p
         assert address.startswith((f"{PREFIX}/", "/dags/", "#")), address
 
 
+def test_a_pending_publication_is_shown_with_what_ends_it_where_no_run_does(get, filled):
+    text = Page(get("/dags/stays/runs/pending").text).text
+    assert "A publication is pending." in text
+    assert "airflow-anon settle pending-job/20260401T000000Z-00000000" in text
+
+
 def test_a_local_recoding_shows_the_share_of_records_at_each_level(get, filled):
     text = Page(get("/dags/wards/runs/w").text).text
     assert "Each record has levels of its own (mixed levels)" in text
