@@ -52,6 +52,10 @@ def _as_it_is(asked: sa.Select[Any]) -> sa.Select[Any]:
     return asked
 
 
+def _by(asked: sa.Select[Any], keys: Sequence[sa.ColumnElement[Any]]) -> sa.Select[Any]:
+    return asked.order_by(*keys)
+
+
 def _key(_: str, key: str) -> str:
     return key
 
@@ -87,6 +91,8 @@ class Dialect:
         numbers are not of cryptographic strength.
     keyed_random : bool
         Whether it needs that text.
+    ordered : callable of Select and keys to Select
+        Orders records by some keys, as fast as this database can.
     in_order : callable of Select to Select
         Keeps the ORDER BY of a SELECT whose records are inserted.
     once : callable of Select to Select
@@ -138,6 +144,7 @@ class Dialect:
     shown: Callable[[str, str], str] = _key
     secret_random: Callable[[str], str]
     keyed_random: bool = False
+    ordered: Callable[[sa.Select[Any], Sequence[sa.ColumnElement[Any]]], sa.Select[Any]] = _by
     in_order: Callable[[sa.Select[Any]], sa.Select[Any]] = _as_it_is
     once: Callable[[sa.Select[Any]], sa.Select[Any]] = _as_it_is
     types: Mapping[str, Callable[[], Any]] = field(default_factory=dict)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import BIT
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
 
 from airflow_anon.dialects.dialect import Dialect, Told
 from airflow_anon.dialects.letters import blanks, small_letters
@@ -20,10 +21,61 @@ _DRAWN = "sha256(uuid_send((SELECT gen_random_uuid())) || int8send(row_number() 
 fifth of what it takes to draw a number of that strength for each."""
 _PARTS = 4
 _BYTES = 8
+_CASTS_BYTES = (18,)
+"""The first version in which bytes can be cast to a whole number."""
+
+
+class _Digest(FunctionElement[Any]):
+    """SHA-256 of bytes, as that of which `_Part` is made."""
+
+    name = "digest"
+    type = sa.types.NullType()
+    inherit_cache = True
+
+
+class _Part(FunctionElement[int]):
+    """A part of a `_Digest` as a whole number with a sign, by the digest and the number of the part."""
+
+    name = "part"
+    type = sa.BigInteger()
+    inherit_cache = True
+
+
+@compiles(_Digest, "postgresql")
+def _digest(element: _Digest, compiler: Any, **kwargs: Any) -> str:
+    (written,) = (compiler.process(one, **kwargs) for one in element.clauses)
+    # bits once for all parts: to write each part as text of its own takes longer than the hash
+    return f"sha256({written})" if _casts_bytes(compiler) else f"CAST('x' || encode(sha256({written}), 'hex') AS BIT(256))"
+
+
+@compiles(_Part, "postgresql")
+def _part(element: _Part, compiler: Any, **kwargs: Any) -> str:
+    digest, number = (compiler.process(one, **kwargs) for one in element.clauses)
+    size = _BYTES if _casts_bytes(compiler) else 8 * _BYTES
+    return f"CAST(SUBSTRING({digest} FROM {1 + size * int(number)} FOR {size}) AS BIGINT)"
+
+
+def _casts_bytes(compiler: Any) -> bool:
+    return (compiler.dialect.server_version_info or (0,)) >= _CASTS_BYTES
 
 
 def _bytewise(sql: str, _: Any) -> str:
     return f'({sql}) COLLATE "C"'
+
+
+def _ordered(asked: sa.Select[Any], keys: Sequence[sa.ColumnElement[Any]]) -> sa.Select[Any]:
+    """Order records whose keys stand first, and then give out the others.
+
+    A sort looks a key up by walking over the columns before it, once for each comparison.
+    """
+    named = [
+        *(key.label(f"key{place}") for place, key in enumerate(keys)),
+        *(column.label(f"given{place}") for place, column in enumerate(asked.selected_columns)),
+    ]
+    first = _once(asked.with_only_columns(*named).order_by(*named[: len(keys)])).subquery("ordered")
+    found = list(first.c)
+    # nothing is sorted twice, since the planner knows the order of a subquery
+    return sa.select(*found[len(keys) :]).order_by(*found[: len(keys)])
 
 
 def _once(asked: sa.Select[Any]) -> sa.Select[Any]:
@@ -33,15 +85,10 @@ def _once(asked: sa.Select[Any]) -> sa.Select[Any]:
 
 def _sums(records: sa.Subquery) -> sa.Select[Any]:
     written = sa.cast(sa.func.row(*records.c), sa.Text)
-    digest = sa.func.sha256(sa.func.convert_to(written, "UTF8"))
+    digest = _Digest(sa.func.convert_to(written, "UTF8"))
     hashed = _once(sa.select(digest.label("hash")).select_from(records)).subquery("hashed")
-    parts = [_number(sa.func.substring(hashed.c.hash, 1 + _BYTES * part, _BYTES)) for part in range(_PARTS)]
+    parts = (_Part(hashed.c.hash, sa.literal_column(str(part))) for part in range(_PARTS))
     return sa.select(sa.func.count(), *(sa.func.sum(part) for part in parts)).select_from(hashed)
-
-
-def _number(digest: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
-    bits = sa.func.concat("x", sa.func.encode(digest, "hex"))
-    return sa.cast(sa.cast(bits, BIT(8 * _BYTES)), sa.BigInteger)
 
 
 def _plain(text: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
@@ -76,6 +123,7 @@ POSTGRESQL = Dialect(
     bytewise=_bytewise,
     secret_random=lambda _: _DRAWN,
     once=_once,
+    ordered=_ordered,
     sums=_sums,
     settings=READING,
     grouping=(

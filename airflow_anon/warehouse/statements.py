@@ -150,6 +150,8 @@ class Labelled:
         What becomes of each, by `id`: see `labels_columns`.
     missing : tuple of code, place, label, refused, or None
         What becomes of a missing value; None if none was counted.
+    refuses : bool
+        Whether a value is refused.
     code_in, place_in : int
         In which of the numbers of a class, and in which of those of an order, its codes and places are added up.
     star : int
@@ -159,6 +161,7 @@ class Labelled:
     numbers: sa.Table
     labels: sa.Table
     missing: tuple[int, int, str | None, int] | None
+    refuses: bool
     code_in: int
     place_in: int
     star: int
@@ -223,6 +226,7 @@ def release_into(
     suppressed: sa.Table,
     *,
     drop: bool,
+    ordered: Callable[[sa.Select[Any], Sequence[sa.ColumnElement[Any]]], sa.Select[Any]],
     in_order: Callable[[sa.Select[Any]], sa.Select[Any]],
     once: Callable[[sa.Select[Any]], sa.Select[Any]],
     persons: tuple[str, sa.Table] | None = None,
@@ -237,7 +241,7 @@ def release_into(
         See `suppressed_columns`.
     drop : bool
         Leave suppressed records out.
-    in_order, once : callable
+    ordered, in_order, once : callable
         See `Dialect`.
     persons : tuple of str and Table, optional
         The column of the numbers of persons, and the numbers of those who are suppressed.
@@ -246,7 +250,9 @@ def release_into(
     known = _labelled(records, quasi_identifiers, names if persons is None else [*names, persons[0]])
     labelled = once(known).subquery("labelled")
     same = [labelled.c[column.name] == column for column in suppressed.c]
-    hidden = sa.or_(suppressed.c.class0.is_not(None), labelled.c.refused > 0)
+    hidden = suppressed.c.class0.is_not(None)
+    if "refused" in labelled.c:
+        hidden = sa.or_(hidden, labelled.c.refused > 0)
     joined: sa.FromClause = labelled.outerjoin(suppressed, sa.and_(*same))
     if persons is not None:
         gone = persons[1]
@@ -264,7 +270,7 @@ def release_into(
     wanted = sa.select(*columns.values()).select_from(joined)
     if drop:
         wanted = wanted.where(sa.not_(hidden))
-    return target.insert().from_select(list(columns), in_order(wanted.order_by(*order, SecretRandom())))
+    return target.insert().from_select(list(columns), in_order(ordered(wanted, [*order, SecretRandom()])))
 
 
 def _labelled(
@@ -273,7 +279,8 @@ def _labelled(
     """Return each record with codes, places and labels of its quasi-identifiers, and whether a value is refused.
 
     Columns of the release are `column0`, ... in their order, codes `class0`, ..., places `order0`, ... (`strides`), and
-    `refused` is 0 for none; a record with a value that was not counted is left out.
+    `refused`, which is there if a value is refused, is 0 for none; a record with a value that was not counted is left
+    out.
     """
     joined: sa.FromClause = records
     told: dict[str, tuple[sa.ColumnElement[Any], ...]] = {}
@@ -307,8 +314,10 @@ def _labelled(
     for what, (part, number_of) in places.items():
         for number, ones in enumerate(_groups(number_of)):
             selected.append(reduce(add, (told[name][part] for name in ones)).label(f"{what}{number}"))
-    refused = reduce(add, (refused for _, _, _, refused in told.values()))
-    return sa.select(*selected, refused.label("refused")).select_from(joined).where(*counted)
+    refused = [told[name][3] for name, one in quasi_identifiers.items() if one.refuses]
+    if refused:
+        selected.append(reduce(add, refused).label("refused"))
+    return sa.select(*selected).select_from(joined).where(*counted)
 
 
 def _groups(number_of: Mapping[str, int]) -> list[list[str]]:

@@ -239,6 +239,7 @@ class SqlWarehouse(Warehouse):
                 labelled,
                 suppressed,
                 drop=rules.drop,
+                ordered=self._how.ordered,
                 in_order=self._how.in_order,
                 once=self._how.once,
                 persons=gone,
@@ -412,10 +413,11 @@ class SqlWarehouse(Warehouse):
                 )
             ]
             missing = rows.pop()[1:] if name in self._has_missing else None
+            refuses = bool(one.refused.any())
             table = self._helper_table(f"labels{place}", statements.labels_columns(self._text))
             self._fill(table, rows, ["id"])
             star = rank[MARK] * place_weight
-            labelled[name] = Labelled(self._numbers[name], table, missing, code_in, place_in, star)
+            labelled[name] = Labelled(self._numbers[name], table, missing, refuses, code_in, place_in, star)
         return labelled, code_weights
 
     def _told(self, name: str, rules: ReleaseRules) -> Any:

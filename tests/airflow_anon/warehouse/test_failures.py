@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import threading
 import time
@@ -357,6 +358,53 @@ def test_a_record_is_hashed_once_for_all_its_sums(engine):
         plan = "\n".join(connection.exec_driver_sql("EXPLAIN (VERBOSE) " + written.replace("%", "%%")).scalars())
     # what is above the scan is written with its expression, but reads what that gave out
     assert "Output: sha256(" in plan.partition("Seq Scan")[2], plan
+
+
+@pytest.mark.parametrize("version", [None, (17, 9)])
+def test_the_sums_of_a_fingerprint_are_those_of_the_records(engine, version):
+    """Of SHA-256 over the text of each record, whatever the server can cast: as those of earlier releases."""
+    texts = ["(1,a)", '(,"a ")', "(3,)", '(4,"")', '(-5,"ä,n")', '(1,"a""b")']
+    execute(
+        engine,
+        "CREATE TABLE told (age int, zip text)",
+        """INSERT INTO told VALUES (1, 'a'), (NULL, 'a '), (3, NULL), (4, ''), (-5, 'ä,n'), (1, 'a"b')""",
+    )
+    records = sa.select(sa.table("told", sa.column("age", sa.Integer), sa.column("zip", sa.Text))).subquery("records")
+    with engine.connect() as connection:
+        dialect = connection.dialect
+        monkey = {} if version is None else {"server_version_info": version}
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in monkey.items():
+                patch.setattr(dialect, name, value)
+            words = str(POSTGRESQL.sums(records).compile(dialect=dialect))
+            found = tuple(map(int, connection.execute(POSTGRESQL.sums(records)).one()))
+    # bits are what servers of before can cast
+    assert ("BIT(256)" in words) == ((version or dialect.server_version_info) < (18,))
+    digests = [hashlib.sha256(text.encode()).digest() for text in texts]
+    parts = [
+        sum(int.from_bytes(digest[start : start + 8], "big", signed=True) for digest in digests)
+        for start in range(0, 32, 8)
+    ]
+    assert found == (len(texts), *parts)
+
+
+def test_records_are_sorted_once_by_keys_that_stand_first(engine):
+    """Behind the columns of a release each key would be looked up by walking over them, once for each comparison."""
+    columns = [sa.column("zip", sa.Text), sa.column("dx", sa.Text)]
+    asked = sa.select(*columns).select_from(sa.table("source", *columns, sa.column("age", sa.Integer)))
+    ordered = POSTGRESQL.ordered(asked, [sa.column("age", sa.Integer) + 1, SecretRandom()])
+    words = str(ordered.compile(engine, compile_kwargs={"literal_binds": True}))
+    with engine.connect() as connection:
+        plan = "\n".join(connection.exec_driver_sql("EXPLAIN (VERBOSE) " + words).scalars())
+        ages = dict(connection.exec_driver_sql("SELECT zip, min(age) FROM source GROUP BY zip").all())
+        found = [zip_ for zip_, _ in connection.execute(ordered)]
+    assert plan.count("Sort Key") == 1, plan
+    sorted_ = plan[: plan.index("Sort Key")]
+    (output,) = re.findall(r"Output: (.*)", sorted_)[-1:]
+    assert output.startswith("((source.age + 1)), (sha256("), plan
+    # the words themselves say the order, whatever becomes of that of a subquery
+    assert words.rstrip().endswith("ORDER BY ordered.key0, ordered.key1"), words
+    assert len(found) == sum(1 for _ in found) and set(found) == set(ages)
 
 
 def test_the_order_is_drawn_by_a_key_that_each_statement_draws_anew(engine):
