@@ -44,8 +44,10 @@ class _Part(FunctionElement[int]):
 @compiles(_Digest, "postgresql")
 def _digest(element: _Digest, compiler: Any, **kwargs: Any) -> str:
     (written,) = (compiler.process(one, **kwargs) for one in element.clauses)
+    if _casts_bytes(compiler):
+        return f"sha256({written})"
     # bits once for all parts: to write each part as text of its own takes longer than the hash
-    return f"sha256({written})" if _casts_bytes(compiler) else f"CAST('x' || encode(sha256({written}), 'hex') AS BIT(256))"
+    return f"CAST('x' || encode(sha256({written}), 'hex') AS BIT(256))"
 
 
 @compiles(_Part, "postgresql")

@@ -238,4 +238,6 @@ def _described(connection: Connection, warehouse: Any, table: Any, result: Resul
         close_to_others(connection, quoted)
         # an event trigger may see this, too
         refuse_other_owner(connection, quoted)
-    return made_table(connection, table.name, table.schema, warehouse.released, result.report["released"])
+    return made_table(
+        connection, table.name, table.schema, warehouse.released, result.report["released"], warehouse.content
+    )

@@ -53,23 +53,40 @@ class MadeTable(TypedDict):
     sha256: str
 
 
-def made_table(connection: Connection, name: str, schema: str | None, released: pa.Schema, rows: int) -> MadeTable:
+def content_of(released: pa.Schema) -> ContentHash:
+    """Return the hash of the content of a release of some columns, without a record yet, with a new salt."""
+    return ContentHash(kinds_of(released), secrets.token_hex(32))
+
+
+def made_table(
+    connection: Connection,
+    name: str,
+    schema: str | None,
+    released: pa.Schema,
+    rows: int,
+    content: ContentHash | None = None,
+) -> MadeTable:
     """Describe a table that was made within a transaction.
 
     Parameters
     ----------
     released : pyarrow Schema
         Its columns, in the types of a share.
+    content : ContentHash, optional
+        Of `content_of`, with all of its records, where they were read already.
     """
-    kinds, salt = kinds_of(released), secrets.token_hex(32)
-    columns: list[MadeColumn] = [{"name": column, "kind": kind} for column, kind in kinds.items()]
-    sha256 = hash_of_content(connection, name, schema, ContentHash(kinds, salt))
+    if content is None:
+        content = content_of(released)
+        sha256 = hash_of_content(connection, name, schema, content)
+    else:
+        sha256 = content.hexdigest()
+    columns: list[MadeColumn] = [{"name": column, "kind": kind} for column, kind in content.kinds.items()]
     if sha256 is None:
         raise AirflowFailException(
             f"table {name}: holds a cell that cannot be read back, such as a text that is not UTF-8 in a database of "
             "SQL_ASCII; correct it in the source, or leave its column out"
         )
-    return {"name": name, "rows": rows, "columns": columns, "salt": salt, "sha256": sha256}
+    return {"name": name, "rows": rows, "columns": columns, "salt": content.salt, "sha256": sha256}
 
 
 def people_name(release: str) -> str:

@@ -13,11 +13,13 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+Coded: TypeAlias = "tuple[Sequence[Any], pa.Array]"
+"""Different cells of a column, as a driver gives them, and which of them each record has; null for a missing one."""
 CACHED = 1 << 16
 """Distinct values of a column whose texts are remembered at a time."""
 
@@ -51,7 +53,7 @@ class ContentHash:
         from engine import RecordSums  # noqa: PLC0415 (heavy imports belong into execute)
 
         self.kinds = dict(kinds)
-        self._salt = salt
+        self.salt = salt
         self._columns = [_Texts(kind, keeps_nan) for kind in kinds.values()]
         self._sums = RecordSums()
 
@@ -62,7 +64,7 @@ class ContentHash:
         texts = [texts.of(cells) for texts, cells in zip(self._columns, columns, strict=True)]
         self._add(pa.array(map(",".join, zip(*texts, strict=True)), pa.large_string()))
 
-    def add_coded(self, columns: Sequence[tuple[Sequence[Any], pa.Array]]) -> None:
+    def add_coded(self, columns: Sequence[Coded]) -> None:
         """Add a batch of records: of each column its different cells, as a driver gives them, and whose they are.
 
         Parameters
@@ -94,7 +96,7 @@ class ContentHash:
         """Return the hash of all records added so far: 64 hexadecimal digits."""
         columns = json.dumps(list(self.kinds.items())).encode()
         told = columns + b"\n" + self._sums.to_bytes()
-        return hmac.new(self._salt.encode(), told, "sha256").hexdigest()
+        return hmac.new(self.salt.encode(), told, "sha256").hexdigest()
 
 
 def _kind(kind: pa.DataType) -> str:

@@ -7,7 +7,8 @@ record of a release.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +18,7 @@ from airflow_anon.transport.relation import Relation, describe
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from airflow_anon.transport.content_hash import ContentHash
+    from airflow_anon.transport.content_hash import Coded, ContentHash
 
 BATCH_BYTES = 1 << 22
 """Of text, which is read at once."""
@@ -66,48 +67,108 @@ def add_content(connection: Connection, name: str, schema: str | None, content: 
     DBAPIError
         Of SQLAlchemy: the server ends the statement.
     """
-    import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+    question = _question(connection, name, schema, content)
+    if question is None:
+        return False
+    records = _Records(question.readings, content.add_coded)
+    with _copying(connection, question.sql) as cursor:
+        _COPIES[connection.dialect.driver](cursor, question.sql, records)
+    records.add()
+    return True
 
+
+def read_content(
+    connection: Connection, name: str, schema: str | None, content: ContentHash
+) -> Iterator[Sequence[Coded]] | None:
+    """Yield the records of a table batch by batch, each once it is added to the hash of the content.
+
+    Returns
+    -------
+    iterator of sequences of pairs, or None
+        Of each column its different cells and whose they are, see `ContentHash.add_coded`; nothing else is to be asked
+        over the connection before its end. None where only a driver can read the table, or the driver waits for its
+        end.
+
+    Raises
+    ------
+    DBAPIError
+        As of `add_content`.
+    """
+    if connection.dialect.driver != "psycopg":
+        return None
+    question = _question(connection, name, schema, content)
+    return None if question is None else _read(connection, question, content)
+
+
+def _read(connection: Connection, question: _Question, content: ContentHash) -> Iterator[Sequence[Coded]]:
+    taken: list[Sequence[Coded]] = []
+    records = _Records(question.readings, taken.append)
+    with _copying(connection, question.sql) as cursor, cursor.copy(question.sql) as copy:
+        for part in copy:
+            records.write(part)
+            if taken:
+                content.add_coded(taken[0])
+                yield taken.pop()
+    records.add()
+    for last in taken:
+        content.add_coded(last)
+        yield last
+
+
+class _Question(NamedTuple):
+    """The statement that sends the records of a table, and how cells of its columns are read."""
+
+    sql: str
+    readings: Sequence[_Reading]
+
+
+def _question(connection: Connection, name: str, schema: str | None, content: ContentHash) -> _Question | None:
+    """Return how a table is read; None where only a driver can."""
     dialect = connection.dialect
     if dialect.name != "postgresql" or dialect.driver not in _COPIES:
-        return False
+        return None
     names, relation = names_of(dialect), Relation.named(name, schema)
     types = {column: code for column, code, *_ in describe(connection, relation)}
     found = [_READINGS.get(kind, {}).get(types.get(column)) for column, kind in content.kinds.items()]
     readings = [reading for reading in found if reading is not None]
     if len(readings) < len(found):
-        return False
+        return None
     columns = (reading.sql.format(names.quote(column)) for reading, column in zip(readings, content.kinds, strict=True))
     records = f"SELECT {', '.join(columns)} FROM {relation.from_clause(names)}"
-    asked = f"COPY ({records}) TO STDOUT (FORMAT csv, FORCE_QUOTE *, ENCODING 'UTF8')"
+    return _Question(f"COPY ({records}) TO STDOUT (FORMAT csv, FORCE_QUOTE *, ENCODING 'UTF8')", readings)
+
+
+@contextmanager
+def _copying(connection: Connection, asked: str) -> Iterator[Any]:
+    """Give a cursor of the driver, whose errors become those of SQLAlchemy."""
+    import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+    errors = connection.dialect.loaded_dbapi.Error
     cursor = connection.connection.cursor()
-    taken = _Records(content, readings)
-    errors = dialect.loaded_dbapi.Error
     try:
-        _COPIES[dialect.driver](cursor, asked, taken)
+        yield cursor
     except errors as problem:
         raise sa.exc.DBAPIError.instance(
-            asked, None, problem, errors, hide_parameters=True, dialect=dialect
+            asked, None, problem, errors, hide_parameters=True, dialect=connection.dialect
         ) from problem
     finally:
         cursor.close()
-    taken.add()
-    return True
 
 
 class _Records:
-    """A file that takes the text of records, and adds them to a hash.
+    """A file that takes the text of records, and gives them on batch by batch.
 
     Parameters
     ----------
-    content : ContentHash
     readings : sequence of _Reading
-        Of its columns.
+        Of the columns.
+    take : callable
+        Takes a batch: see `ContentHash.add_coded`.
     """
 
-    def __init__(self, content: ContentHash, readings: Sequence[_Reading]) -> None:
-        self._content = content
+    def __init__(self, readings: Sequence[_Reading], take: Callable[[Sequence[Coded]], None]) -> None:
         self._readings = readings
+        self._take = take
         self._held = bytearray()
 
     def write(self, text: bytes) -> int:
@@ -119,7 +180,7 @@ class _Records:
         return len(text)
 
     def add(self) -> None:
-        """Add the records that are here."""
+        """Give on the records that are here."""
         import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
         import pyarrow.csv as pc  # noqa: PLC0415 (heavy imports belong into execute)
 
@@ -141,7 +202,7 @@ class _Records:
         )
         self._held.clear()
         coded = (column.combine_chunks() for column in table.columns)
-        self._content.add_coded(
+        self._take(
             [
                 ([reading.cell(text) for text in column.dictionary.to_pylist()], column.indices)
                 for reading, column in zip(self._readings, coded, strict=True)

@@ -9,7 +9,7 @@ the copy and the helper tables are then the session's own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from airflow_anon.dialects.mariadb import MARIADB
-from airflow_anon.share.made_table import people_name
+from airflow_anon.share.made_table import content_of, people_name
 from airflow_anon.share.sql_grants import refuse_other_owner
 from airflow_anon.share.sql_types import sql_columns, sql_type
 from airflow_anon.transport.column import Column
@@ -27,6 +27,8 @@ from airflow_anon.transport.column_types import typed_columns
 from airflow_anon.transport.connection import PLAIN, names_of
 from airflow_anon.transport.mariadb_columns import told_columns
 from airflow_anon.transport.parquet import plain_type
+from airflow_anon.transport.postgresql_content import read_content
+from airflow_anon.transport.postgresql_session import read_as_it_is
 from airflow_anon.transport.relation import Relation, describe
 from airflow_anon.warehouse import statements
 from airflow_anon.warehouse.rights import prepare_snapshot, refuse_other_letters
@@ -46,6 +48,8 @@ from engine import (
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
+
+    from airflow_anon.transport.content_hash import Coded, ContentHash
 
 BATCH_ROWS = 65_536
 _BPCHAR = 1042
@@ -68,7 +72,12 @@ class SqlWarehouse(Warehouse):
     subject : str, optional
         The column that says whose a record is; it is read by the database alone.
     is_kept : bool
-        Whether the table of the release outlives the connection, where CREATE TABLE commits.
+        Whether the table of the release outlives the connection.
+
+    Attributes
+    ----------
+    content : ContentHash or None
+        Of the release, once `classes` has read all of it; None where that reads less.
 
     Raises
     ------
@@ -113,6 +122,7 @@ class SqlWarehouse(Warehouse):
         self._numbers: dict[str, sa.Table] = {}
         self._values: dict[str, pa.Array] = {}
         self._has_missing: set[str] = set()
+        self.content: ContentHash | None = None
 
     @property
     def _text(self) -> Any:
@@ -283,14 +293,35 @@ class SqlWarehouse(Warehouse):
         return pa.schema([(column.name, column.type) for column in self._released_columns])
 
     def classes(self, columns: Sequence[str], count: str) -> Iterator[pa.RecordBatch]:
-        """See `Warehouse.classes`; where its own counts are not judged, each record counts as one."""
+        """See `Warehouse.classes`; where its own counts are not judged, each record counts as one.
+
+        A table whose content is to be hashed is read anyway, where the driver gives it batch by batch: what is judged
+        is then counted from the same reading (`content`), and by the task.
+        """
         kinds = {column.name: column.type for column in self._released_columns}
+        read = self._read_content([kinds[name] for name in columns])
+        if read is not None:
+            yield from _as_ones(read, list(kinds), {name: kinds[name] for name in columns}, count)
+            return
         ask = statements.classes_of if self._how.counts_release else statements.records_of
         asked = ask(self._written, columns)
         schema = pa.schema([*((name, kinds[name]) for name in columns), (count, pa.int64())])
         for rows in self._partitions(asked, columns):
             arrays = [_array(cells, field) for cells, field in zip(zip(*rows, strict=True), schema, strict=True)]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def _read_content(self, counted: Sequence[pa.DataType]) -> Iterator[Sequence[Coded]] | None:
+        """Return an iterator over the records of the release, which hashes them; None where they are counted by SQL."""
+        if not (self._is_kept and self._how.counts_release and all(map(_is_plain, counted))):
+            return None
+        content = content_of(self.released)
+        read_as_it_is(self._connection)
+        read = read_content(self._connection, self._target.name, self._target.schema, content)
+        return None if read is None else self._until_read(read, content)
+
+    def _until_read(self, read: Iterator[Sequence[Coded]], content: ContentHash) -> Iterator[Sequence[Coded]]:
+        yield from read
+        self.content = content
 
     @cached_property
     def _written(self) -> sa.Table:
@@ -447,6 +478,25 @@ class SqlWarehouse(Warehouse):
             if rows is None:
                 return
             yield rows
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    """Whether a cell that was sent as text has this type in Arrow."""
+    return pa.types.is_string(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)
+
+
+def _as_ones(
+    read: Iterator[Sequence[Coded]], names: Sequence[str], kinds: Mapping[str, pa.DataType], count: str
+) -> Iterator[pa.RecordBatch]:
+    """Yield some columns of records that were read, each of which counts as one."""
+    for coded in read:
+        of_name = dict(zip(names, coded, strict=True))
+        arrays = []
+        for name, kind in kinds.items():
+            cells, places = of_name[name]
+            arrays.append(pa.DictionaryArray.from_arrays(places, _array(cells, pa.field(name, kind))))
+        ones = pa.array(np.ones(len(coded[0][1]), np.int64))
+        yield pa.RecordBatch.from_arrays([*arrays, ones], names=[*kinds, count])
 
 
 def _present(connection: Connection, relation: Relation, columns: Sequence[str], subject: str | None) -> list[str]:

@@ -27,7 +27,11 @@ OF_PERSONS = ("persons", "persons_suppressed_share", "knows", "further_rows", "a
 def connect(monkeypatch, url):
     """Make the connection known to Airflow; give an engine of it."""
     monkeypatch.setenv(f"AIRFLOW_CONN_{CONNECTION.upper()}", connection_of(url))
-    return sa.create_engine(url, poolclass=sa.NullPool)
+    made = sa.make_url(url)
+    if made.get_backend_name() == "postgresql":
+        # the driver of Airflow's hook
+        made = made.set(drivername="postgresql+psycopg")
+    return sa.create_engine(made, poolclass=sa.NullPool)
 
 
 def execute(engine, *statements):
@@ -65,7 +69,9 @@ def inside(engine, relation, document, schema=None):
     isolation = DIALECTS[engine.dialect.name].isolation
     with engine.connect().execution_options(isolation_level=isolation) as connection:
         target = sa.Table(TABLE, sa.MetaData(), schema=schema)
-        yield SqlWarehouse(connection, relation, columns, target, document.get("subject"), is_kept=False)
+        # where CREATE commits, a table that is kept would outlive it
+        is_kept = not DIALECTS[engine.dialect.name].copies
+        yield SqlWarehouse(connection, relation, columns, target, document.get("subject"), is_kept=is_kept)
         connection.rollback()
 
 

@@ -6,6 +6,7 @@ import hashlib
 import re
 import threading
 import time
+from collections import Counter
 
 import pytest
 import sqlalchemy as sa
@@ -13,10 +14,13 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowFailExc
 
 from airflow_anon.dialects.postgresql import POSTGRESQL
 from airflow_anon.operators.deidentify import engine_errors
+from airflow_anon.share.made_table import holds_made, made_table
 from airflow_anon.transport.connection import hook_of
+from airflow_anon.transport.content_hash import ContentHash
 from airflow_anon.transport.database_read import canceller, look_at
 from airflow_anon.transport.relation import Relation
 from airflow_anon.transport.repeats import repeating
+from airflow_anon.transport.table_content import hash_of_content
 from airflow_anon.warehouse import statements
 from airflow_anon.warehouse.expressions import SecretRandom
 from airflow_anon.warehouse.failure import warehouse_errors
@@ -372,10 +376,8 @@ def test_the_sums_of_a_fingerprint_are_those_of_the_records(engine, version):
     records = sa.select(sa.table("told", sa.column("age", sa.Integer), sa.column("zip", sa.Text))).subquery("records")
     with engine.connect() as connection:
         dialect = connection.dialect
-        monkey = {} if version is None else {"server_version_info": version}
         with pytest.MonkeyPatch.context() as patch:
-            for name, value in monkey.items():
-                patch.setattr(dialect, name, value)
+            patch.setattr(dialect, "server_version_info", version or dialect.server_version_info)
             words = str(POSTGRESQL.sums(records).compile(dialect=dialect))
             found = tuple(map(int, connection.execute(POSTGRESQL.sums(records)).one()))
     # bits are what servers of before can cast
@@ -390,21 +392,22 @@ def test_the_sums_of_a_fingerprint_are_those_of_the_records(engine, version):
 
 def test_records_are_sorted_once_by_keys_that_stand_first(engine):
     """Behind the columns of a release each key would be looked up by walking over them, once for each comparison."""
-    columns = [sa.column("zip", sa.Text), sa.column("dx", sa.Text)]
-    asked = sa.select(*columns).select_from(sa.table("source", *columns, sa.column("age", sa.Integer)))
-    ordered = POSTGRESQL.ordered(asked, [sa.column("age", sa.Integer) + 1, SecretRandom()])
+    columns = [sa.column("age", sa.Integer), sa.column("dx", sa.Text)]
+    of_age = sa.select(*columns).select_from(sa.table("source", *columns))
+    ordered = POSTGRESQL.ordered(of_age, [columns[0] + 1, SecretRandom()])
     words = str(ordered.compile(engine, compile_kwargs={"literal_binds": True}))
     with engine.connect() as connection:
         plan = "\n".join(connection.exec_driver_sql("EXPLAIN (VERBOSE) " + words).scalars())
-        ages = dict(connection.exec_driver_sql("SELECT zip, min(age) FROM source GROUP BY zip").all())
-        found = [zip_ for zip_, _ in connection.execute(ordered)]
+        found = [tuple(row) for row in connection.execute(POSTGRESQL.ordered(of_age, [columns[0], SecretRandom()]))]
+        kept = [tuple(row) for row in connection.exec_driver_sql("SELECT age, dx FROM source ORDER BY age")]
     assert plan.count("Sort Key") == 1, plan
     sorted_ = plan[: plan.index("Sort Key")]
-    (output,) = re.findall(r"Output: (.*)", sorted_)[-1:]
+    output = re.findall(r"Output: (.*)", sorted_)[-1]
     assert output.startswith("((source.age + 1)), (sha256("), plan
     # the words themselves say the order, whatever becomes of that of a subquery
     assert words.rstrip().endswith("ORDER BY ordered.key0, ordered.key1"), words
-    assert len(found) == sum(1 for _ in found) and set(found) == set(ages)
+    assert [age for age, _ in found] == [age for age, _ in kept]
+    assert sorted(found) == sorted(kept)
 
 
 def test_the_order_is_drawn_by_a_key_that_each_statement_draws_anew(engine):
@@ -417,6 +420,44 @@ def test_the_order_is_drawn_by_a_key_that_each_statement_draws_anew(engine):
     assert len(first | second) == 2000
     # beside the records, and once
     assert re.search(r"InitPlan 1.*\n.*Result .*rows=1(\.00)? loops=1", plan), plan
+
+
+@pytest.mark.parametrize("driver", ["psycopg", "psycopg2"])
+@pytest.mark.parametrize("kind", ["text", "date"])
+def test_a_release_is_hashed_and_counted_by_one_reading_where_a_driver_gives_it_in_parts(engine, driver, kind):
+    """The hash is that of another reading, and its classes are those that the database counts."""
+    if kind == "date":
+        execute(engine, "ALTER TABLE source ALTER dx TYPE date USING date '2026-01-01' + substr(dx, 2)::int")
+    of_driver = sa.create_engine(engine.url.set(drivername=f"postgresql+{driver}"), poolclass=sa.NullPool)
+    counted = []
+
+    def begun(_connection, _cursor, statement, *_):
+        counted.extend(re.findall(r"GROUP BY keyed", statement))
+
+    with inside(of_driver, table("source"), DOCUMENT) as warehouse:
+        result = run(in_sql(DOCUMENT), warehouse)
+        described = warehouse._connection, TABLE, None, warehouse.released, result.report["released"]
+        content = warehouse.content
+        sa.event.listen(warehouse._connection, "before_cursor_execute", begun)
+        names = ["age", "zip", "dx"]
+        counts = Counter()
+        for batch in warehouse.classes(names, "n"):
+            *cells, records = (column.to_pylist() for column in batch.columns)
+            for values, number in zip(zip(*cells, strict=True), records, strict=True):
+                counts[values] += number
+        # text alone is what an array of Arrow is made of without the driver
+        assert (not counted, content is not None) == ((driver, kind) == ("psycopg", "text"),) * 2
+        asked = "SELECT age, zip, dx, count(*) FROM made GROUP BY age, zip, dx"
+        assert counts == {tuple(values): number for *values, number in warehouse._connection.exec_driver_sql(asked)}
+        if content is not None:
+            again = ContentHash(content.kinds, content.salt)
+            found = made_table(*described, content)
+            assert found["sha256"] == hash_of_content(warehouse._connection, TABLE, None, again)
+            assert found["salt"] != made_table(*described)["salt"]
+            warehouse._connection.exec_driver_sql(
+                "UPDATE made SET dx = dx || '!' WHERE ctid = (SELECT min(ctid) FROM made)"
+            )
+            assert not holds_made(warehouse._connection, None, found)
 
 
 def test_groups_are_made_by_hashing(engine):
