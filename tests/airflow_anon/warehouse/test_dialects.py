@@ -42,7 +42,7 @@ def table(name, columns):
     return sa.Table(name, sa.MetaData(), *columns, schema="research")
 
 
-def release(name, of, codes=7):
+def release(name, of, codes=7, refuses=True):
     """Make the statement that writes a release, whose two quasi-identifiers have so many codes each."""
     weights = statements.strides([codes] * 2)
     records = statements.source_of(Relation(table="clinic.stays"), COLUMNS, of)
@@ -51,7 +51,7 @@ def release(name, of, codes=7):
             table(f"values{place}", statements.numbered(records.c[column.name])),
             table(f"labels{place}", statements.labels_columns(sa.Text())),
             (0, 1, None, 0),
-            True,
+            refuses,
             statements.stride_of(weights, place)[0],
             0,
             0,
@@ -149,6 +149,16 @@ def test_numbers_of_classes_differ_where_classes_do_and_sort_alike(columns):
 def test_codes_that_do_not_fit_into_one_number_are_compared_by_several():
     text = written("postgresql", lambda of: release("postgresql", of, codes=2**40))
     assert "research.suppressed.class0 = labelled.class0 AND research.suppressed.class1 = labelled.class1" in text
+
+
+def test_where_no_value_is_refused_no_record_is_asked_for_it():
+    """Nine numbers would be carried along and added up for each record."""
+    texts = [
+        written("postgresql", lambda of, refuses=refuses: release("postgresql", of, refuses=refuses))
+        for refuses in (True, False)
+    ]
+    assert ["labelled.refused > " in text for text in texts] == [True, False]
+    assert ["ELSE labels1.refused END" in text for text in texts] == [True, False]
 
 
 @pytest.mark.thorough
