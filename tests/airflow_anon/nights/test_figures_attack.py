@@ -41,7 +41,7 @@ from tests.profiles import only, spread, thorough
 K = 5
 RUNS = re.compile(
     r"seconds|timings|bytes|sha256|fingerprint|created|validated_at|recorded_at|run_id|release_id|salt|path|folder|"
-    r"run_after|logical_date|anchor|sequence|comparison|delivered|command|address|href|query|dag_version|metrics_sent_at"
+    r"digests|run_after|logical_date|anchor|sequence|comparison|delivered|command|address|href|query|dag_version|metrics_sent_at"
 )
 """Keys whose values differ between two runs of the same table: times, random order, random salts, hashes of these, the
 place in the ledger, and what is said of the release before (`comparison`, `delivered`), which the first run lacks."""
