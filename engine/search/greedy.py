@@ -23,17 +23,23 @@ def greedy(checker: Checker, problem: Problem) -> Check | None:
     here = checker.check(high, classes)
     if here.loss is None:
         return None
+    hopeless: set[tuple[int, int]] = set()
     while True:
-        below = _first_better(checker, problem, here, classes)
+        below = _first_better(checker, problem, here, classes, hopeless)
         if below is None:
             return here
         here, classes = below
 
 
-def _first_better(checker: Checker, problem: Problem, here: Check, classes: Classes) -> tuple[Check, Classes] | None:
+def _first_better(
+    checker: Checker, problem: Problem, here: Check, classes: Classes, hopeless: set[tuple[int, int]]
+) -> tuple[Check, Classes] | None:
+    """Return a better specialization; note the levels of attributes that no solution further down has either."""
     nothing = np.empty(0, np.int64)
     candidates = [
-        replaced(here.levels, a, level - 1) for a, level in enumerate(here.levels) if level > problem.lattice.low[a]
+        replaced(here.levels, a, level - 1)
+        for a, level in enumerate(here.levels)
+        if level > problem.lattice.low[a] and (a, level - 1) not in hopeless
     ]
 
     def generalized(levels: Levels) -> tuple[float, ...]:
@@ -45,6 +51,8 @@ def _first_better(checker: Checker, problem: Problem, here: Check, classes: Clas
         below = checker.check(levels, finer)
         if is_better(below, here):
             return below, finer
+        if below.loss is None and checker.inherited:
+            hopeless.add((a, levels[a]))
     return None
 
 

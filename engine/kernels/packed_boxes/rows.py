@@ -173,23 +173,17 @@ def packed_tuples(
     words : int
         Words of a row, 1 or 2.
     """
-    rows = codes.shape[1]
-    keys = np.zeros(rows, np.uint64)
-    tails = np.zeros(rows if words > 1 else 0, np.uint64)
-    found = np.empty(rows, np.int32)
-    end = 0
-    for r in range(rows):
-        if counts[r] == 0:
-            continue
-        for a in range(codes.shape[0]):
-            moved = np.uint64(firsts[a, codes[a, r]]) << np.uint64(labels.places[a, 1])
-            if labels.places[a, 0] == 0:
-                keys[end] |= moved
-            else:
-                tails[end] |= moved
-        found[end] = counts[r]
-        end += 1
-    return Tuples(keys[:end], tails[:end] if words > 1 else tails, found[:end])
+    there = np.flatnonzero(counts)
+    keys = np.zeros(there.size, np.uint64)
+    tails = np.zeros(there.size if words > 1 else 0, np.uint64)
+    for a in range(codes.shape[0]):
+        word = keys if labels.places[a, 0] == 0 else tails
+        place = np.uint64(labels.places[a, 1])
+        leaves = codes[a] if there.size == codes.shape[1] else codes[a][there]
+        first = firsts[a]
+        for r in range(leaves.shape[0]):
+            word[r] |= np.uint64(first[np.uint32(leaves[r])]) << place
+    return Tuples(keys, tails, counts[there].astype(np.int32))
 
 
 @inlined
