@@ -22,6 +22,7 @@ from airflow_anon.demo.environment import (
     USER,
     DemoFolders,
     airflow_environment,
+    check_command,
     dags_folder,
     password,
 )
@@ -132,7 +133,7 @@ def _summary(job: Job, release: Path, folders: DemoFolders) -> str:
             f"  report       {release / REPORT}",
             f"  SQL share    {folders.research}, table {job.output.table if job.output else ''}",
             f"  ledger       entry {entry.sequence}, {entry.entry_sha256}",
-            f"  to check it  .venv/bin/airflow-anon ledger verify --files --ledger {folders.ledger_url}",
+            f"  to check it  {check_command(folders)}",
             "  Airflow UI   make demo-ui, then De-identification at the left",
         ]
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +55,11 @@ class DemoFolders:
         return f"sqlite:///{self.home / 'release_ledger.sqlite'}"
 
     @property
+    def research_url(self) -> str:
+        """SQLAlchemy URL of the research share's database."""
+        return f"sqlite:///{self.research}"
+
+    @property
     def passwords(self) -> Path:
         """The login of the UI."""
         return self.home / "ui_passwords.json"
@@ -91,12 +97,18 @@ def airflow_environment(folders: DemoFolders, port: int = 8080) -> dict[str, str
         "AIRFLOW__API__WORKERS": "1",
         "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
         "AIRFLOW_CONN_CLINICAL_WAREHOUSE": f"sqlite:///{folders.warehouse}",
-        "AIRFLOW_CONN_RESEARCH_SHARE": f"sqlite:///{folders.research}",
+        "AIRFLOW_CONN_RESEARCH_SHARE": folders.research_url,
         "AIRFLOW_ANON_STAGING": str(folders.staging),
         "AIRFLOW_ANON_SHARE": str(folders.share),
         "AIRFLOW_ANON_LEDGER": folders.ledger_url,
         "PYTHONWARNINGS": "ignore",
     }
+
+
+def check_command(folders: DemoFolders) -> str:
+    """Return what one types to check releases of the demo; an Airflow of one's own does not know its share."""
+    share, ledger = shlex.quote(folders.research_url), shlex.quote(folders.ledger_url)
+    return f"AIRFLOW_CONN_RESEARCH_SHARE={share} .venv/bin/airflow-anon ledger verify --files --ledger {ledger}"
 
 
 def password(folders: DemoFolders) -> str:
