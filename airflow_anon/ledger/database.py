@@ -122,13 +122,9 @@ def _asking(engine: sa.Engine) -> sa.Engine:
     def refuse_others(connection: Any) -> None:
         found = others_in_path(connection)
         if found is not None:
-            role = found.role
-            raise LedgerError(
-                f"ledger {masked(engine.url)}: search_path of role {role}: {found.told}. PostgreSQL would call a "
-                f"function of theirs with the rights of {role}, so they could change the ledger, or what is read of "
-                f"it. {found.fixes}; or ALTER ROLE {role} SET search_path to the schema of the ledger's tables alone, "
-                "which nobody else may own or create in"
-            )
+            harm = "change the ledger, or what is read of it"
+            instead = "to the schema of the ledger's tables alone, which nobody else may own or create in"
+            raise LedgerError(f"ledger {masked(engine.url)}: {found.refusal(harm, instead)}")
 
     return ask_in_new_sessions(engine, refuse_others)
 

@@ -112,12 +112,11 @@ class Pending:
     @property
     def airflow(self) -> str | None:
         """The id of the Airflow that has begun it; None if it is not known."""
-        found = _found(self.document, ("run", "airflow"))
-        return found if isinstance(found, str) else None
+        return _airflow_of(self.document)
 
     def is_of_another(self, airflow: str | None) -> bool:
         """Whether it is known to be of another Airflow than the one with this id."""
-        return None not in (airflow, self.airflow) and airflow != self.airflow
+        return is_of_another(self.document, airflow)
 
     def refuse_another(self, run: Mapping[str, Any]) -> None:
         """Refuse that a run goes on with the publication of a run of the same id in another Airflow.
@@ -138,6 +137,12 @@ class Pending:
                 f"to publish it; let one of the two have another ledger, or another id of its DAG. If the other "
                 f"Airflow is gone, end what it left by `airflow-anon settle {self.job}/{self.release_id}`"
             )
+
+
+def is_of_another(document: Mapping[str, Any], airflow: str | None) -> bool:
+    """Whether a document is known to be of a run in another Airflow than the one with this id."""
+    theirs = _airflow_of(document)
+    return None not in (airflow, theirs) and airflow != theirs
 
 
 def cell(name: str, raw: Any) -> Any:
@@ -212,6 +217,11 @@ def is_storable(value: str | int) -> bool:
     if isinstance(value, int):
         return 0 <= value <= _LARGEST
     return "\x00" not in value and not any("\ud800" <= letter <= "\udfff" for letter in value)
+
+
+def _airflow_of(document: Mapping[str, Any]) -> str | None:
+    found = _found(document, ("run", "airflow"))
+    return found if isinstance(found, str) else None
 
 
 def _found(document: Mapping[str, Any], path: tuple[str, ...]) -> Any:

@@ -207,7 +207,8 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
 
     def _remove_earlier_leftovers(self, ledger: Ledger, job: Job, context: Context) -> None:
         """Remove hidden leftovers in the share of processes that outlived their run; nothing else removes them."""
-        from airflow_anon.publication.errors import ledger_errors  # noqa: PLC0415 (heavy imports belong into execute)
+        from airflow_anon.ledger.entry import is_of_another  # noqa: PLC0415 (heavy imports belong into execute)
+        from airflow_anon.publication.errors import ledger_errors  # noqa: PLC0415
         from airflow_anon.publication.settle import hidden_leftovers  # noqa: PLC0415
 
         try:
@@ -220,7 +221,8 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         airflow = airflow_id()
         for entry in entries:
             theirs = [identity for identity in found if identity.endswith(run_digest(entry.dag_id, entry.run_id))]
-            if theirs and entry.dag_id == context["dag_run"].dag_id and _is_of(entry, ledger, airflow):
+            is_own = entry.dag_id == context["dag_run"].dag_id
+            if theirs and is_own and not is_of_another(ledger.document(entry.sequence), airflow):
                 self._remove_if_ended(entry, ledger, job, theirs[0], context)
 
     def _remove_if_ended(self, entry: Entry, ledger: Ledger, job: Job, identity: str, context: Context) -> None:
@@ -307,15 +309,6 @@ def _is_in(pending: Pending, job: Job) -> bool:
     named = [] if output.path is None else [output.path, *output.also]
     own = {path.rstrip("/") if is_in_store(path) else str(Path(path).absolute()) for path in named}
     return all(parent_of(parent_of(place)) in own for place in places)
-
-
-def _is_of(entry: Entry, ledger: Ledger, airflow: str | None) -> bool:
-    """Whether an entry is not known to be of another Airflow than the one with this id."""
-    from airflow_anon.ledger import form  # noqa: PLC0415 (heavy imports belong into execute)
-
-    document = form.read(ledger.document(entry.sequence))
-    theirs = None if document is None else document.run.airflow
-    return None in (airflow, theirs) or airflow == theirs
 
 
 def _of_another_text(pending: Pending) -> str:

@@ -65,6 +65,13 @@ class Others(NamedTuple):
     told: str
     fixes: str
 
+    def refusal(self, harm: str, instead: str) -> str:
+        """Say why the path is refused, what they could do, and what the role's path may be instead."""
+        return (
+            f"search_path of role {self.role}: {self.told}. PostgreSQL would call a function of theirs with the rights "
+            f"of {self.role}, so they could {harm}. {self.fixes}; or ALTER ROLE {self.role} SET search_path {instead}"
+        )
+
 
 def others_in_path(connection: Any) -> Others | None:
     """Return who may create in the search path, or has put there what has the name of one of PostgreSQL's.

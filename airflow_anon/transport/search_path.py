@@ -50,9 +50,5 @@ def refuse_others(connection: Any) -> None:
     """
     found = others_in_path(connection)
     if found is not None:
-        role = found.role
-        raise SearchPathRefused(
-            f"search_path of role {role}: {found.told}. PostgreSQL would call a function of theirs with the rights of "
-            f"{role}, so they could read the records of a source and change a release. {found.fixes}; or ALTER ROLE "
-            f"{role} SET search_path = '', and write the schema before each table of the job"
-        )
+        harm = "read the records of a source and change a release"
+        raise SearchPathRefused(found.refusal(harm, "= '', and write the schema before each table of the job"))
