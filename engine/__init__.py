@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from engine.job.keys import RELEASE_KEY_BYTES, key_places, open_key
     from engine.job.level_examples import describe_levels
     from engine.job.open_series import SeriesRun, open_series, series_evidence
-    from engine.key_file import MAKE_ONE, KeyFile, sound_key
+    from engine.key_file import FINGERPRINTS, MAKE_ONE, KeyFile, sound_key
     from engine.key_file import SHORTEST as SHORTEST_KEY
     from engine.memory import refuse_beyond
     from engine.message import Count, Message
@@ -86,6 +86,7 @@ _HOMES = {
     "Job": "job.job",
     "KeyFile": "key_file",
     "KeyPlace": "job.key_place",
+    "FINGERPRINTS": "key_file",
     "MAKE_ONE": "key_file",
     "MANIFEST": "tables.release_files",
     "Message": "message",
@@ -148,6 +149,7 @@ _HOMES = {
 
 __all__ = [
     "DATA_FILE",
+    "FINGERPRINTS",
     "JOB_FILE",
     "MAKE_ONE",
     "MANIFEST",

@@ -16,6 +16,8 @@ from engine.errors import InvalidJob
 
 SHORTEST = 32
 """Bytes of the shortest key. The id of a key lets a short one be found by trial."""
+FINGERPRINTS = "AIRFLOW_ANON_FINGERPRINTS"
+"""The environment variable that names the key of fingerprints."""
 MAKE_ONE = "such as the output of `openssl rand -hex 32`"
 _LONGEST = 4096
 

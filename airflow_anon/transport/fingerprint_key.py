@@ -15,9 +15,8 @@ from pathlib import Path
 from airflow.providers.common.compat.sdk import AirflowFailException, AirflowNotFoundException, BaseHook
 
 from airflow_anon.transport.airflow_home import airflow_home
-from engine import MAKE_ONE, SHORTEST_KEY, InvalidJob, KeyFile, sound_key
+from engine import FINGERPRINTS, MAKE_ONE, SHORTEST_KEY, InvalidJob, KeyFile, sound_key
 
-VARIABLE = "AIRFLOW_ANON_FINGERPRINTS"
 DEFAULT_FILE = "deidentification_fingerprint.key"
 _WHAT = "the key of source fingerprints"
 _NOT_SHOWN = "what it is now is not shown, in case it is the key itself"
@@ -62,12 +61,12 @@ def fingerprint_key(place: str | None = None) -> FingerprintKey:
         The connection is not defined; the path is not absolute; the file cannot be read or made, or belongs to or may
         be opened by others; or the key is shorter than `SHORTEST_KEY` bytes.
     """
-    place = place or os.environ.get(VARIABLE) or str(airflow_home() / DEFAULT_FILE)
+    place = place or os.environ.get(FINGERPRINTS) or str(airflow_home() / DEFAULT_FILE)
     path = Path(place)
     if "/" in place and not path.is_absolute():
         raise AirflowFailException(
-            f"the key of source fingerprints ({VARIABLE}): must be named by the id of an Airflow connection, or by the "
-            f"absolute path of a file; {_NOT_SHOWN}"
+            f"the key of source fingerprints ({FINGERPRINTS}): must be named by the id of an Airflow connection, or by "
+            f"the absolute path of a file; {_NOT_SHOWN}"
         )
     try:
         if "/" not in place:
@@ -82,7 +81,7 @@ def _password(conn_id: str) -> bytes:
         connection = BaseHook.get_connection(conn_id)
     except AirflowNotFoundException:
         raise AirflowFailException(
-            f"the key of source fingerprints ({VARIABLE}): the connection is not defined; add it in Airflow under "
+            f"the key of source fingerprints ({FINGERPRINTS}): the connection is not defined; add it in Airflow under "
             f"Admin, Connections, of any type, with at least {SHORTEST_KEY} random bytes as its password, {MAKE_ONE}; "
             f"{_NOT_SHOWN}"
         ) from None
@@ -94,7 +93,7 @@ def _content(path: Path) -> bytes:
     file = KeyFile(
         path,
         _WHAT,
-        elsewhere=f"let the user that runs the tasks write into its folder, or name a connection in {VARIABLE}",
+        elsewhere=f"let the user that runs the tasks write into its folder, or name a connection in {FINGERPRINTS}",
         renewal="remove it, and a new key is made",
         exposed="can guess records from fingerprints",
     )

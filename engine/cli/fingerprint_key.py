@@ -8,9 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from engine.key_file import KeyFile
-
-VARIABLE = "AIRFLOW_ANON_FINGERPRINTS"
+from engine.key_file import FINGERPRINTS, KeyFile
 
 
 def fingerprint_key(*, make: bool) -> bytes | None:
@@ -26,12 +24,12 @@ def fingerprint_key(*, make: bool) -> bytes | None:
     InvalidJob
         The file cannot be read or made, belongs to somebody else, or may be opened by others, or the key is too short.
     """
-    place = os.environ.get(VARIABLE, "")
+    place = os.environ.get(FINGERPRINTS, "")
     if not Path(place).is_absolute():
         return None
     file = KeyFile(
         Path(place),
-        f"the key of fingerprints ({VARIABLE})",
+        f"the key of fingerprints ({FINGERPRINTS})",
         elsewhere="name the private file of the key, or unset the variable",
         renewal="remove it, and a new key is made",
         exposed="can guess records from fingerprints",

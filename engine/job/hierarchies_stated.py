@@ -17,6 +17,7 @@ from typing_extensions import TypedDict
 
 from engine.errors import EngineError
 from engine.hierarchy.digest import digest
+from engine.key_file import FINGERPRINTS
 from engine.tables.linked_name import TABLE
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def why_not_compared(stated: Any, secret: bytes | None) -> str | None:
     if secret is None:
         return (
             f"the key of fingerprints with the id {stated['key_id']} was not given: name a private file that holds it "
-            "in AIRFLOW_ANON_FINGERPRINTS"
+            f"in {FINGERPRINTS}"
         )
     if stated["key_id"] != _key_id(secret):
         return (
