@@ -66,12 +66,14 @@ def raise_rows(rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], mini
             code = (words[r] >> shifts[i]) & bits[i]
             words[r] += step[code]
             found_weights[r] += counts[r] * dearer[code]
-    return merged(PackedRows(found_keys, found_tails, found_counts, found_weights, found_marks, starts), minimum)
+    return merged(PackedRows(found_keys, found_tails, found_counts, found_weights, found_marks, starts), 0, minimum)
 
 
 @kernel
-def merged(rows: PackedRows, minimum: int) -> PackedRows:
+def merged(rows: PackedRows, first_class: int, minimum: int) -> PackedRows:
     """Merge the rows that look alike, in place, and leave out classes all of whose rows have `minimum` records.
+
+    The classes before the first one stay as they are.
 
     Where few of the first rows look alike, the others are not compared.
     """
@@ -81,17 +83,18 @@ def merged(rows: PackedRows, minimum: int) -> PackedRows:
     zero, one = np.uint64(0), np.uint64(1)
     size = _SLOTS
     move = np.uint64(64 - _SLOT_BITS)
-    while size < 2 * longest_of(starts):
+    while size < 2 * longest_of(starts[first_class:]):
         size *= 2
         move -= one
     last = np.uint64(size - 1)
     # a slot holds where a row of this class is, counted from 1 before its first row was read: older ones are less
     slots = np.zeros(size, np.uint32)
-    classes = 0
-    end = zero
+    found_starts[:first_class] = starts[:first_class]
+    classes = first_class
+    end = np.uint64(starts[first_class])
     tried = np.int64(0)
     merged = np.int64(0)
-    for c in range(starts.shape[0] - 1):
+    for c in range(first_class, starts.shape[0] - 1):
         begin = end
         first, stop = np.uint64(starts[c]), np.uint64(starts[c + 1])
         if tried < _TRIED or _WORTH * merged > tried:

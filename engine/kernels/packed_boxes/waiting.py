@@ -11,11 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.kernels.jit import kernel
-from engine.kernels.packed_boxes.probing import probe
 from engine.kernels.packed_boxes.raising import merged
 from engine.kernels.packed_boxes.rows import Bounds, Labels, PackedRows, Tuples, Waiting, longest_of, shrunk
 from engine.kernels.packed_boxes.splitting import (
-    ALL,
     FAILS,
     RECORDS,
     ROW,
@@ -66,7 +64,9 @@ def catch_up(
     PackedRows, Waiting
         The rows that do not wait, and the tuples that do.
     """
-    before = bounds.sums.copy()
+    nothing = PackedRows(
+        rows.keys[:0], rows.tails[:0], rows.counts[:0], rows.weights[:0], rows.marks[:0], rows.starts[:1]
+    )
     new = np.empty(0, np.uint32)
     new_starts = np.zeros(1, np.int32)
     high = waiting.high.copy()
@@ -82,19 +82,13 @@ def catch_up(
             waiting, tuples, chosen, parts, cells, high, minimum, size, room, labels
         )
         if failing.shape[0]:
-            gone = _brought(failing, np.zeros(1, np.int32), tuples, bottom, bounds, labels)
+            gone = _brought(nothing, failing, np.zeros(1, np.int32), tuples, bottom, bounds, labels)
             suppress(gone.keys, gone.tails, gone.counts, gone.weights, bounds, labels)
     if bounds.sums[1] > limit:
         return rows, waiting
-    found = merged(_brought(new, new_starts, tuples, bottom, bounds, labels), minimum)
-    for a in range(bottom.shape[0]):
-        if bounds.low[a] < bounds.high[a] and bounds.probes[a, 0] == bounds.low[a]:
-            words = found.keys if labels.places[a, 0] == 0 else found.tails
-            shift, width = np.uint64(labels.places[a, 1]), labels.widths[a, bounds.low[a]]
-            records, cost = probe(found, words, shift, labels.masks[a], width, minimum, a, ALL, ALL)
-            bounds.probes[a, 1] += bounds.sums[1] - before[1] + records
-            bounds.probes[a, 2] += bounds.sums[0] - before[0] + cost
-    return _joined(rows, found), waiting
+    found = merged(_brought(rows, new, new_starts, tuples, bottom, bounds, labels), rows.starts.shape[0] - 1, minimum)
+    bounds.probes[:, 0] = -1
+    return found, waiting
 
 
 @kernel
@@ -186,6 +180,7 @@ def _split(
 
 @kernel
 def _brought(
+    before: PackedRows,
     places: NDArray[np.uint32],
     starts: NDArray[np.int32],
     tuples: Tuples,
@@ -193,20 +188,41 @@ def _brought(
     bounds: Bounds,
     labels: Labels,
 ) -> PackedRows:
-    """Make tuples into rows at the lowest levels of a box, without merging any."""
+    """Make tuples into rows at the lowest levels of a box, behind those before, without merging any."""
     low, high = bounds.low, bounds.high
+    first = before.counts.shape[0]
+    rows = _with_room(before, places.shape[0], starts, tuples)
     wide = tuples.tails.shape[0] > 0
-    keys = tuples.keys[places]
-    tails = tuples.tails[places] if wide else tuples.tails
-    counts = tuples.counts[places]
-    prices = np.zeros(places.shape[0], np.int64)
+    new_keys, new_tails, counts = rows.keys[first:], rows.tails[first:], rows.counts[first:]
+    prices = rows.weights[first:]
+    # most attributes cost as much with each of their labels, and have their codes already, or none
+    alike, kept = np.int64(0), np.full(2, ~np.uint64(0))
+    apart = np.zeros(low.shape[0], np.bool_)
+    for a in range(low.shape[0]):
+        begin = labels.more_at[a, low[a]]
+        costs = labels.more[begin : begin + max(labels.widths[a, low[a]], 1)]
+        apart[a] = (low[a] != bottom[a] and low[a] < high[a]) or (costs != costs[0]).any()
+        if not apart[a]:
+            alike += costs[0]
+            if low[a] == high[a]:
+                kept[labels.places[a, 0]] &= ~(labels.masks[a] << np.uint64(labels.places[a, 1]))
+    for r in range(places.shape[0]):
+        new_keys[r] = tuples.keys[places[r]] & kept[0]
+        counts[r] = tuples.counts[places[r]]
+        prices[r] = alike
+    if wide:
+        for r in range(places.shape[0]):
+            new_tails[r] = tuples.tails[places[r]] & kept[1]
     most = min(max(places.shape[0] // 8, _LEAST), _MOST)
     a = np.int64(0)
     while a < low.shape[0]:
+        if not apart[a]:
+            a += 1
+            continue
         # attributes whose codes lie beside each other in few bits are looked up at once
         stop = a + 1
         entries = np.int64(labels.masks[a]) + 1
-        while stop < low.shape[0] and labels.places[stop, 0] == labels.places[a, 0]:
+        while stop < low.shape[0] and apart[stop] and labels.places[stop, 0] == labels.places[a, 0]:
             more_entries = entries * (np.int64(labels.masks[stop]) + 1)
             if more_entries > most:
                 break
@@ -227,7 +243,7 @@ def _brought(
                     step[label * filled + entry] = step[entry] + moved
                     price[label * filled + entry] = price[entry] + cost
             filled *= np.int64(labels.masks[b]) + 1
-        words = keys if labels.places[a, 0] == 0 else tails
+        words = new_keys if labels.places[a, 0] == 0 else new_tails
         shift = np.uint64(labels.places[a, 1])
         inside = np.uint64(entries - 1)
         for r in range(places.shape[0]):
@@ -235,19 +251,28 @@ def _brought(
             prices[r] += price[code]
             words[r] += step[code]
         a = stop
-    return PackedRows(keys, tails, counts, counts * prices, np.zeros(places.shape[0], np.uint64), starts)
+    for r in range(places.shape[0]):
+        prices[r] *= counts[r]
+    return rows
 
 
 @kernel
-def _joined(left: PackedRows, right: PackedRows) -> PackedRows:
-    starts = np.empty(left.starts.shape[0] + right.starts.shape[0] - 1, np.int32)
-    starts[: left.starts.shape[0]] = left.starts
-    starts[left.starts.shape[0] :] = right.starts[1:] + left.keys.shape[0]
-    return PackedRows(
-        np.concatenate((left.keys, right.keys)),
-        np.concatenate((left.tails, right.tails)),
-        np.concatenate((left.counts, right.counts)),
-        np.concatenate((left.weights, right.weights)),
-        np.concatenate((left.marks, right.marks)),
-        starts,
-    )
+def _with_room(rows: PackedRows, number: int, starts: NDArray[np.int32], tuples: Tuples) -> PackedRows:
+    """Copy rows, with room for so many others of classes with these starts behind them; those have no marks."""
+    first = rows.counts.shape[0]
+    size = first + number
+    keys = np.empty(size, np.uint64)
+    tails = np.empty(size if tuples.tails.shape[0] > 0 else 0, np.uint64)
+    counts = np.empty(size, np.int32)
+    weights = np.empty(size, np.int64)
+    marks = np.zeros(size, np.uint64)
+    keys[:first] = rows.keys
+    tails[: rows.tails.shape[0]] = rows.tails
+    counts[:first] = rows.counts
+    weights[:first] = rows.weights
+    marks[:first] = rows.marks
+    classes = rows.starts.shape[0] - 1
+    all_starts = np.empty(classes + starts.shape[0], np.int32)
+    all_starts[:classes] = rows.starts[:-1]
+    all_starts[classes:] = starts + first
+    return PackedRows(keys, tails, counts, weights, marks, all_starts)
