@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.kernels.jit import inlined, kernel
-from engine.kernels.packed_boxes.rows import Bounds, Labels, PackedRows, longest_of, shrunk
+from engine.kernels.packed_boxes.rows import Bounds, Labels, PackedRows, Tuples, longest_of
 
 MOST_CELLS = 1 << 12
 """Cells of the table in which the parts of a class are counted."""
@@ -16,14 +16,11 @@ ALL = np.int64(1 << 62)  # a Python integer would be a type of its own, and what
 """A number of records that no class has."""
 _SPARSE = 4
 """With fewer rows per cell, cells are listed as they come, instead of looking at all of them afterwards."""
-SAFE = -1
-FAILS = -2
-"""Positions of the parts of which no row can fail, and of those of which every row does."""
-RECORDS = np.uint64((1 << 31) - 1)
-"""The bits of `Parts.held` that have the records of a part."""
-ROW = np.uint64(31)
+_RECORDS = np.uint64((1 << 31) - 1)
+"""The bits of `_Parts.held` that have the records of a part."""
+_ROW = np.uint64(31)
 """The lowest bit of those that have its rows."""
-UNSAFE = np.uint64(62)
+_UNSAFE = np.uint64(62)
 """The lowest bit of those that tell whether a row of it has fewer records than a class must have."""
 
 
@@ -35,8 +32,21 @@ def split_classes(
 
     It may stop early, before it has reached these levels, when more than `limit` records are suppressed.
     """
-    while (wanted < bounds.high).any() and bounds.sums[1] <= limit:
-        rows = _split(rows, bounds, wanted, minimum, limit, labels)
+    high, sums = bounds.high, bounds.sums
+    while (wanted < high).any() and sums[1] <= limit:
+        chosen, parts, cells = parts_of_classes(bounds.low, high, wanted, labels)
+        keys, tails, counts, weights, _, starts = rows
+        wide = tails.shape[0] > 0
+        there = np.arange(counts.shape[0]).astype(np.uint32)
+        tuples = Tuples(keys, tails, counts)
+        left, left_starts, _, _, gone = split_places(
+            there, starts, tuples, chosen, parts, cells, minimum, int(ALL), limit - int(sums[1]), labels
+        )
+        suppress(keys[gone], tails[gone] if wide else tails, counts[gone], weights[gone], bounds, labels)
+        for a in chosen:
+            high[a] = wanted[a]
+        marks = np.zeros(left.shape[0], np.uint64)
+        rows = PackedRows(keys[left], tails[left] if wide else tails, counts[left], weights[left], marks, left_starts)
     return rows
 
 
@@ -81,7 +91,7 @@ def parts_of_classes(
     return chosen[:number], parts, cells
 
 
-class Parts(NamedTuple):
+class _Parts(NamedTuple):
     """Room for the parts of one class, used again for the next.
 
     Attributes
@@ -90,69 +100,180 @@ class Parts(NamedTuple):
         The cell of each row.
     touched : uint32
         The cells that occur.
-    held, other : uint64, shape (cells,)
-        What a cell holds: see `RECORDS`, `ROW` and `UNSAFE`. `other` has a part of it while a class is counted. 0
-        between classes.
-    position : int32, shape (cells,)
-        Where its next row goes, or `SAFE` or `FAILS`.
+    held, later : uint64, shape (cells,)
+        What a cell holds of the first half of the rows, and of the others: see `_RECORDS`, `_ROW` and `_UNSAFE`. 0
+        between classes. The counts of one half do not wait for those of the other.
+    position, further : uint32, shape (cells,)
+        Where its next row of each half goes.
     """
 
     codes: NDArray[np.uint32]
     touched: NDArray[np.uint32]
     held: NDArray[np.uint64]
-    other: NDArray[np.uint64]
-    position: NDArray[np.int32]
+    later: NDArray[np.uint64]
+    position: NDArray[np.uint32]
+    further: NDArray[np.uint32]
 
 
 @kernel
-def room_for(rows: int, cells: int) -> Parts:
+def _room_for(rows: int, cells: int) -> _Parts:
     """Make room for the parts of so many rows in so many cells."""
-    return Parts(
+    return _Parts(
         np.empty(rows, np.uint32),
         np.empty(min(cells, rows) + 1, np.uint32),
         np.zeros(cells, np.uint64),
         np.zeros(cells, np.uint64),
-        np.empty(cells, np.int32),
+        np.empty(cells, np.uint32),
+        np.empty(cells, np.uint32),
     )
 
 
 @inlined
 def _held(known: np.uint64, records: np.int32, minimum: int) -> np.uint64:
     """Add a row to what a cell holds."""
-    more = np.uint64(records) + (np.uint64(1) << ROW)
-    return (known + more) | (np.uint64(records < minimum) << UNSAFE)
+    more = np.uint64(records) + (np.uint64(1) << _ROW)
+    return (known + more) | (np.uint64(records < minimum) << _UNSAFE)
 
 
 @inlined
-def count_parts(room: Parts, counts: NDArray[np.int32], minimum: int, cells: int) -> np.uint64:
+def _count_parts(
+    room: _Parts, places: NDArray[np.uint32], counts: NDArray[np.int32], minimum: int, cells: int
+) -> np.uint64:
     """Count records and rows by the codes in `room`, below `cells`; return the number of parts."""
-    codes, touched, held, other, _ = room
-    one = np.uint64(1)
-    rows = np.uint64(counts.shape[0])
+    codes, touched, held, later, _, _ = room
+    rows = np.uint64(places.shape[0])
+    half = rows >> np.uint64(1)
     kinds = np.uint64(0)
     if _SPARSE * cells > rows:
-        for r in range(rows):
+        for r in range(half):
             code = codes[r]
-            known = held[code]
             touched[kinds] = code
-            kinds += np.uint64(known == 0)
-            held[code] = _held(known, counts[r], minimum)
+            kinds += np.uint64(held[code] == 0)
+            held[code] = _held(held[code], counts[places[r]], minimum)
+        for r in range(half, rows):
+            code = codes[r]
+            touched[kinds] = code
+            kinds += np.uint64(held[code] + later[code] == 0)
+            later[code] = _held(later[code], counts[places[r]], minimum)
         return kinds
-    # two tables take turns, so the counts of neighbouring rows do not wait for each other
-    for pair in range(rows >> one):
-        left = pair << one
-        right = left + one
-        held[codes[left]] = _held(held[codes[left]], counts[left], minimum)
-        other[codes[right]] = _held(other[codes[right]], counts[right], minimum)
-    if rows & one:
-        left = rows - one
-        held[codes[left]] = _held(held[codes[left]], counts[left], minimum)
+    for left in range(half):
+        right = left + half
+        held[codes[left]] = _held(held[codes[left]], counts[places[left]], minimum)
+        later[codes[right]] = _held(later[codes[right]], counts[places[right]], minimum)
+    if rows & np.uint64(1):
+        last = rows - np.uint64(1)
+        later[codes[last]] = _held(later[codes[last]], counts[places[last]], minimum)
     for code in range(np.uint64(cells)):
-        held[code] += other[code]
-        other[code] = 0
         touched[kinds] = code
-        kinds += np.uint64(held[code] != 0)
+        kinds += np.uint64(held[code] + later[code] != 0)
     return kinds
+
+
+@kernel
+def split_places(
+    places: NDArray[np.uint32],
+    starts: NDArray[np.int32],
+    tuples: Tuples,
+    chosen: NDArray[np.int64],
+    parts: NDArray[np.uint32],
+    cells: int,
+    minimum: int,
+    large: int,
+    most: int,
+    labels: Labels,
+) -> tuple[NDArray[np.uint32], NDArray[np.int32], NDArray[np.uint32], NDArray[np.int32], NDArray[np.uint32]]:
+    """Split classes of tuples by the attributes of `parts_of_classes`.
+
+    Parameters
+    ----------
+    places : uint32, shape (R,)
+        Where the tuples are.
+    starts : int32, shape (C + 1,)
+        Class c holds the tuples at `places` from `starts[c]` to `starts[c + 1] - 1`.
+    large : int
+        Records from which a part is large.
+    most : int
+        Records that may fail. When there are more, it ends, and some classes are missing.
+
+    Returns
+    -------
+    uint32, int32
+        Places and starts of the parts that are not large, and may have rows that fail.
+    uint32, int32
+        Those of the large ones.
+    uint32
+        The places of what fails.
+    """
+    size = places.shape[0]
+    # the parts that stay fill the first half from both its ends, what fails and what cannot fail the other one
+    found = np.empty(2 * size, np.uint32)
+    end, back, gone, safe = 0, size, size, 2 * size
+    # a class that is kept has two tuples at least
+    small_starts = np.empty(size // 2 + 2, np.int32)
+    large_starts = np.empty(size // 2 + 2, np.int32)
+    smaller = larger = 0
+    room = _room_for(longest_of(starts), cells)
+    codes, touched, held, later, position, further = room
+    failing = 0
+    for c in range(starts.shape[0] - 1):
+        inside = places[starts[c] : starts[c + 1]]
+        for i in range(chosen.shape[0]):
+            words = tuples.keys if labels.places[chosen[i], 0] == 0 else tuples.tails
+            shift = np.uint64(labels.places[chosen[i], 1])
+            mask = labels.masks[chosen[i]]
+            part = parts[i]
+            if i == 0:
+                for r in range(inside.shape[0]):
+                    codes[r] = part[(words[inside[r]] >> shift) & mask]
+            else:
+                for r in range(inside.shape[0]):
+                    codes[r] += part[(words[inside[r]] >> shift) & mask]
+        if chosen.shape[0] == 0:
+            codes[: inside.shape[0]] = 0
+        kinds = _count_parts(room, inside, tuples.counts, minimum, cells)
+        for i in range(kinds):
+            code = touched[i]
+            known = held[code] + later[code]
+            records, number = int(known & _RECORDS), int((known >> _ROW) & _RECORDS)
+            if records < minimum:
+                failing += records
+                at = gone
+                gone += number
+            elif not known >> _UNSAFE:
+                safe -= number
+                at = safe
+            elif records >= large:
+                back -= number
+                at = back
+                large_starts[larger] = back
+                larger += 1
+            else:
+                at = end
+                small_starts[smaller] = end
+                smaller += 1
+                end += number
+            position[code] = at
+            further[code] = at + int((held[code] >> _ROW) & _RECORDS)
+            held[code] = later[code] = 0
+        rows = np.uint64(inside.shape[0])
+        half = rows >> np.uint64(1)
+        for left in range(half):
+            right = left + half
+            found[np.uint64(position[codes[left]])] = inside[left]
+            position[codes[left]] += np.uint32(1)
+            found[np.uint64(further[codes[right]])] = inside[right]
+            further[codes[right]] += np.uint32(1)
+        if rows & np.uint64(1):
+            last = rows - np.uint64(1)
+            found[np.uint64(further[codes[last]])] = inside[last]
+        if failing > most:
+            break
+    small_starts[smaller] = end
+    ends = np.empty(larger + 1, np.int32)
+    for c in range(larger):
+        ends[c] = large_starts[larger - 1 - c] - back
+    ends[larger] = size - back
+    return found[:end], small_starts[: smaller + 1].copy(), found[back:size].copy(), ends, found[size:gone]
 
 
 @kernel
@@ -184,99 +305,3 @@ def suppress(
                     for level in range(low[b] + 1, high[b] + 1):
                         higher = labels.ups[labels.ups_at[b, low[b], level] + label]
                         rises[b, level] += lost[label] * (labels.more[labels.more_at[b, level] + higher] - now)
-
-
-@kernel
-def _split(
-    rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], minimum: int, limit: int, labels: Labels
-) -> PackedRows:
-    """Split the classes by as many attributes as one table of cells has room for.
-
-    It ends when more than `limit` records are suppressed; some classes are missing then.
-    """
-    keys, tails, counts, weights, _, starts = rows
-    high, sums = bounds.high, bounds.sums
-    wide = tails.shape[0] > 0
-    chosen, parts, cells = parts_of_classes(bounds.low, high, wanted, labels)
-    found_keys = np.empty_like(keys)
-    found_tails = np.empty_like(tails)
-    found_counts = np.empty_like(counts)
-    found_weights = np.empty_like(weights)
-    # a class that is kept has two rows at least
-    found_starts = np.empty(keys.shape[0] // 2 + 2, np.int32)
-    room = room_for(longest_of(starts), cells)
-    codes, touched, held, _, position = room
-    dropped = np.empty(keys.shape[0], np.uint32)
-    drops = np.uint64(0)
-    failing = np.int64(0)
-    classes = 0
-    end = 0
-    for c in range(starts.shape[0] - 1):
-        begin = starts[c]
-        stop = starts[c + 1]
-        for i in range(chosen.shape[0]):
-            words = (keys if labels.places[chosen[i], 0] == 0 else tails)[begin:stop]
-            shift = np.uint64(labels.places[chosen[i], 1])
-            mask = labels.masks[chosen[i]]
-            part = parts[i]
-            if i == 0:
-                for r in range(words.shape[0]):
-                    codes[r] = part[(words[r] >> shift) & mask]
-            else:
-                for r in range(words.shape[0]):
-                    codes[r] += part[(words[r] >> shift) & mask]
-        kinds = count_parts(room, counts[begin:stop], minimum, cells)
-        whole = kinds == 1
-        for i in range(kinds):
-            code = touched[i]
-            if np.int64(held[code] & RECORDS) < minimum:
-                position[code] = FAILS
-                whole = False
-            elif held[code] >> UNSAFE:
-                found_starts[classes] = end
-                classes += 1
-                position[code] = end
-                end += int((held[code] >> ROW) & RECORDS)
-            else:
-                position[code] = SAFE
-                whole = False
-            held[code] = 0
-        if whole:
-            at = np.int64(position[touched[0]])
-            to = at + (stop - begin)
-            found_keys[at:to] = keys[begin:stop]
-            if wide:
-                found_tails[at:to] = tails[begin:stop]
-            found_counts[at:to] = counts[begin:stop]
-            found_weights[at:to] = weights[begin:stop]
-            continue
-        first = np.uint64(begin)
-        for r in range(first, np.uint64(stop)):
-            code = codes[r - first]
-            at = np.int64(position[code])
-            if at >= 0:
-                position[code] = at + 1
-                found_keys[at] = keys[r]
-                if wide:
-                    found_tails[at] = tails[r]
-                found_counts[at] = counts[r]
-                found_weights[at] = weights[r]
-            elif at == FAILS:
-                dropped[drops] = r
-                drops += np.uint64(1)
-                failing += counts[r]
-        if sums[1] + failing > limit:
-            break
-    found_starts[classes] = end
-    gone = dropped[:drops]
-    suppress(keys[gone], tails[gone] if wide else tails, counts[gone], weights[gone], bounds, labels)
-    for a in chosen:
-        high[a] = wanted[a]
-    return PackedRows(
-        shrunk(found_keys[:end], found_keys),
-        shrunk(found_tails[:end], found_tails) if wide else tails,
-        shrunk(found_counts[:end], found_counts),
-        shrunk(found_weights[:end], found_weights),
-        np.zeros(end, np.uint64),
-        shrunk(found_starts[: classes + 1], found_starts),
-    )

@@ -12,18 +12,8 @@ from numpy.typing import NDArray
 
 from engine.kernels.jit import kernel
 from engine.kernels.packed_boxes.raising import merged
-from engine.kernels.packed_boxes.rows import Bounds, Labels, PackedRows, Tuples, Waiting, longest_of, shrunk
-from engine.kernels.packed_boxes.splitting import (
-    FAILS,
-    RECORDS,
-    ROW,
-    SAFE,
-    UNSAFE,
-    count_parts,
-    parts_of_classes,
-    room_for,
-    suppress,
-)
+from engine.kernels.packed_boxes.rows import Bounds, Labels, PackedRows, Tuples, Waiting
+from engine.kernels.packed_boxes.splitting import parts_of_classes, split_places, suppress
 
 _MOST = 1 << 10
 _LEAST = 1 << 4
@@ -43,6 +33,8 @@ def catch_up(
     labels: Labels,
 ) -> tuple[PackedRows, Waiting]:
     """Bring what waited to the levels of its box, and let only large classes wait on.
+
+    The probes of the box are void then: they were made without the rows that come.
 
     Parameters
     ----------
@@ -78,9 +70,10 @@ def catch_up(
         last = not (bounds.high < high).any()
         room = limit - bounds.sums[1]
         size = large if last else 0
-        new, new_starts, waiting, failing = _split(
-            waiting, tuples, chosen, parts, cells, high, minimum, size, room, labels
+        new, new_starts, places, starts, failing = split_places(
+            waiting.places, waiting.starts, tuples, chosen, parts, cells, minimum, size, room, labels
         )
+        waiting = Waiting(places, starts, high.copy())
         if failing.shape[0]:
             gone = _brought(nothing, failing, np.zeros(1, np.int32), tuples, bottom, bounds, labels)
             suppress(gone.keys, gone.tails, gone.counts, gone.weights, bounds, labels)
@@ -89,93 +82,6 @@ def catch_up(
     found = merged(_brought(rows, new, new_starts, tuples, bottom, bounds, labels), rows.starts.shape[0] - 1, minimum)
     bounds.probes[:, 0] = -1
     return found, waiting
-
-
-@kernel
-def _split(
-    waiting: Waiting,
-    tuples: Tuples,
-    chosen: NDArray[np.int64],
-    parts: NDArray[np.uint32],
-    cells: int,
-    high: NDArray[np.int64],
-    minimum: int,
-    large: int,
-    most: int,
-    labels: Labels,
-) -> tuple[NDArray[np.uint32], NDArray[np.int32], Waiting, NDArray[np.uint32]]:
-    """Split classes by attributes: places and starts of small parts, the large ones, and the places of those that fail.
-
-    It ends when more than `most` records fail; some classes are missing then.
-    """
-    places, starts = waiting.places, waiting.starts
-    # small classes fill the room from its beginning, large ones from its end
-    found = np.empty_like(places)
-    # a class that is kept has two tuples at least
-    found_starts = np.empty(places.shape[0] // 2 + 2, np.int32)
-    larger_starts = np.empty(places.shape[0] // 2 + 2, np.int32)
-    room = room_for(longest_of(starts), cells)
-    codes, touched, held, _, position = room
-    dropped = np.empty(places.shape[0], np.uint32)
-    drops = np.uint64(0)
-    failing = np.int64(0)
-    classes = 0
-    end = 0
-    larger = 0
-    back = places.shape[0]
-    for c in range(starts.shape[0] - 1):
-        inside = places[starts[c] : starts[c + 1]]
-        counts = tuples.counts[inside]
-        codes[: inside.shape[0]] = 0
-        for i in range(chosen.shape[0]):
-            words = tuples.keys if labels.places[chosen[i], 0] == 0 else tuples.tails
-            shift = np.uint64(labels.places[chosen[i], 1])
-            mask = labels.masks[chosen[i]]
-            part = parts[i]
-            for r in range(inside.shape[0]):
-                codes[r] += part[(words[inside[r]] >> shift) & mask]
-        kinds = count_parts(room, counts, minimum, cells)
-        for i in range(kinds):
-            code = touched[i]
-            records = np.int64(held[code] & RECORDS)
-            if records < minimum:
-                position[code] = FAILS
-            elif not held[code] >> UNSAFE:
-                position[code] = SAFE
-            elif records >= large:
-                back -= int((held[code] >> ROW) & RECORDS)
-                larger_starts[larger] = back
-                larger += 1
-                position[code] = back
-            else:
-                found_starts[classes] = end
-                classes += 1
-                position[code] = end
-                end += int((held[code] >> ROW) & RECORDS)
-            held[code] = 0
-        for r in range(inside.shape[0]):
-            code = codes[r]
-            at = np.int64(position[code])
-            if at >= 0:
-                position[code] = at + 1
-                found[at] = inside[r]
-            elif at == FAILS:
-                dropped[drops] = inside[r]
-                drops += np.uint64(1)
-                failing += counts[r]
-        if failing > most:
-            break
-    found_starts[classes] = end
-    ends = np.empty(larger + 1, np.int32)
-    for c in range(larger):
-        ends[c] = larger_starts[larger - 1 - c] - back
-    ends[larger] = places.shape[0] - back
-    return (
-        found[:end],
-        found_starts[: classes + 1],
-        Waiting(shrunk(found[back:], found), ends, high.copy()),
-        dropped[:drops],
-    )
 
 
 @kernel
@@ -198,14 +104,14 @@ def _brought(
     # most attributes cost as much with each of their labels, and have their codes already, or none
     alike, kept = np.int64(0), np.full(2, ~np.uint64(0))
     apart = np.zeros(low.shape[0], np.bool_)
-    for a in range(low.shape[0]):
-        begin = labels.more_at[a, low[a]]
-        costs = labels.more[begin : begin + max(labels.widths[a, low[a]], 1)]
-        apart[a] = (low[a] != bottom[a] and low[a] < high[a]) or (costs != costs[0]).any()
-        if not apart[a]:
+    for b in range(low.shape[0]):
+        begin = labels.more_at[b, low[b]]
+        costs = labels.more[begin : begin + max(labels.widths[b, low[b]], 1)]
+        apart[b] = (low[b] != bottom[b] and low[b] < high[b]) or (costs != costs[0]).any()
+        if not apart[b]:
             alike += costs[0]
-            if low[a] == high[a]:
-                kept[labels.places[a, 0]] &= ~(labels.masks[a] << np.uint64(labels.places[a, 1]))
+            if low[b] == high[b]:
+                kept[labels.places[b, 0]] &= ~(labels.masks[b] << np.uint64(labels.places[b, 1]))
     for r in range(places.shape[0]):
         new_keys[r] = tuples.keys[places[r]] & kept[0]
         counts[r] = tuples.counts[places[r]]
@@ -217,7 +123,7 @@ def _brought(
     a = np.int64(0)
     while a < low.shape[0]:
         if not apart[a]:
-            a += 1
+            a += np.int64(1)
             continue
         # attributes whose codes lie beside each other in few bits are looked up at once
         stop = a + 1
