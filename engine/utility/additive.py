@@ -194,16 +194,14 @@ class AdditiveEvaluator:
         return LabelCosts(totals, more, self._combine, self._weights)
 
     def _total(self, parts: Sequence[_Part], suppressed: NDArray[np.int64]) -> InformationLoss:
-        losses = []
-        for a, part in enumerate(parts):
-            kept, gone = part.total, 0.0
-            if suppressed.size:
+        costs = [part.factor * part.total for part in parts]
+        if suppressed.size:
+            for a, part in enumerate(parts):
                 by_leaf = code_counts(self._present[a].codes, suppressed, self._rows.counts, part.kept.size)
                 # products are summed here rather than by BLAS, whose threads wait for each other on large domains
-                kept -= float((part.kept * by_leaf).sum())
-                gone = float((part.suppressed * by_leaf).sum())
-            cost = part.factor * kept + gone
-            losses.append(cost / self._divisors[a] if self._divisors[a] else 0.0)
+                kept = part.total - float((part.kept * by_leaf).sum())
+                costs[a] = part.factor * kept + float((part.suppressed * by_leaf).sum())
+        losses = [cost / divisor if divisor else 0.0 for cost, divisor in zip(costs, self._divisors, strict=True)]
         return aggregate(self._combine, losses, self._weights)
 
     def _exact(self, a: int, level: int) -> _Part:
