@@ -51,6 +51,10 @@ class Incumbent:
             return bound[0] > loss
         return preference_from(bound, low) >= preference(best.loss, best.levels)
 
+    def is_best(self, levels: Levels) -> bool:
+        """Return whether a transformation is the best solution so far, so that it need not be checked again."""
+        return self.best is not None and self.best.levels == levels
+
     @property
     def unwanted(self) -> float:
         """Every transformation that loses more than this is ruled out, at any levels."""

@@ -148,7 +148,7 @@ class PackedOpener:
         found = [] if rest is None else [rest]
         if left is not None and left.is_one:
             self.settled += 1
-            if not self._incumbent.rules_out(left.bound, left.low):
+            if not (self._incumbent.is_best(left.low) or self._incumbent.rules_out(left.bound, left.low)):
                 self._incumbent.offer(checker.check(left.low))
         elif left is not None:
             found.append(left)
