@@ -187,19 +187,24 @@ def _partitions(root: Path, path: Path) -> dict[str, str | None]:
 
 
 def _same(root: Path, path: Path, first: pa.Schema, schema: pa.Schema) -> None:
+    """Refuse a file with other columns; those of one file alone by place: without a header their names are cells."""
     kinds, others = ({field.name: field.type for field in one} for one in (first, schema))
     if list(kinds.items()) == list(others.items()):
         return
-    differ = [name for name in dict.fromkeys([*kinds, *others]) if kinds.get(name) != others.get(name)]
-    told = ", ".join(f"{name!r} ({_kind(kinds.get(name))} and {_kind(others.get(name))})" for name in differ)
+    both = [name for name in kinds if name in others]
+    told = [
+        f"{name!r} ({type_name(kinds[name])} and {type_name(others[name])})"
+        for name in both
+        if kinds[name] != others[name]
+    ]
+    for whose, names in (("its", others), ("the first file's", kinds)):
+        places = [str(place) for place, name in enumerate(names, start=1) if name not in both]
+        if places:
+            told.append(f"{whose} columns {', '.join(places)} of {len(names)} are in this file alone")
     raise InvalidData(
         f"source {root}: {_short(root, path)} has not the columns of the first file: "
-        f"{told or 'they are in another order'}; write all files alike"
+        f"{', '.join(told) or 'they are in another order'}; write all files alike, those of CSV with the same header"
     )
-
-
-def _kind(kind: pa.DataType | None) -> str:
-    return "absent" if kind is None else type_name(kind)
 
 
 def _short(root: Path, path: Path) -> str:

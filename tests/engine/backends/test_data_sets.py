@@ -138,6 +138,38 @@ def test_files_with_other_columns_are_refused_by_name_and_type(tmp_path):
     assert "4711" not in str(problem.value)
 
 
+@pytest.mark.parametrize("headless", [["x"], ["y"], ["x", "y"]])
+def test_a_file_without_a_header_is_refused_without_the_cells_of_its_first_record(tmp_path, headless):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for name in "xy":
+        header = "" if name in headless else "q,s\n"
+        (folder / f"{name}.csv").write_text(f"{header}{name}4711,4711\na,4711\n")
+    with pytest.raises(InvalidData) as problem:
+        run(job_on(folder))
+    assert "y.csv has not the columns of the first file: its columns 1" in str(problem.value)
+    assert "4711" not in str(problem.value)
+
+
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        ({"q": ["a"], "s": ["b"], "more": ["4711"]}, "its columns 3 of 3 are in this file alone; write all"),
+        ({"s": ["b"]}, "the first file's columns 1 of 2 are in this file alone; write all"),
+        ({"Q": ["a"], "s": [1]}, "'s' (string and int64), its columns 1 of 2 are in this file alone, the first file's"),
+        ({"s": ["b"], "q": ["a"]}, "they are in another order; write all"),
+    ],
+)
+def test_files_with_further_columns_are_told_by_place(tmp_path, columns, told):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    pq.write_table(part("a", "a"), folder / "0.parquet")
+    pq.write_table(pa.table(columns), folder / "1.parquet")
+    with pytest.raises(InvalidData) as problem:
+        run(job_on(folder))
+    assert f"1.parquet has not the columns of the first file: {told}" in str(problem.value)
+
+
 def test_folders_that_name_other_columns_are_refused(tmp_path):
     for name in ("a=1", "b=1"):
         (tmp_path / "data" / name).mkdir(parents=True)
