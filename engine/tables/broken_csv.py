@@ -18,6 +18,15 @@ _NO_TEXT = re.compile(r"In CSV column #(\d+): .*invalid UTF8")
 _SAVE = "save the file as UTF-8, or name its encoding, such as source: {encoding: cp1252}"
 _MARKS = (b"\xff\xfe", b"\xfe\xff")
 """Bytes with which a file of UTF-16 begins."""
+_OTHER_KINDS = {
+    b"\x1f\x8b": "is compressed by gzip; give it a name that ends in .csv.gz",
+    b"BZh": "is compressed by bzip2; unpack it",
+    b"\x28\xb5\x2f\xfd": "is compressed by Zstandard; unpack it",
+    b"PK\x03\x04": "is an Excel workbook or a ZIP archive; save its sheet as CSV UTF-8, or unpack it",
+    b"\xd0\xcf\x11\xe0": "is an Excel workbook; save its sheet as CSV UTF-8",
+    b"PAR1": "is a Parquet file; give it a name that ends in .parquet",
+}
+"""How files begin that are no text, whatever their names say."""
 _LONGEST_HEADER = 1 << 16
 _AFTER_HEADER = 2
 _LONGEST_MARK = 64
@@ -99,6 +108,9 @@ def _of_beginning(path: Path, read: pa.csv.ReadOptions) -> str | None:
             begins = b"" if path.suffix == ".gz" else file.read(_LONGEST_HEADER)
     except OSError:
         return None
+    other = next((told for begin, told in _OTHER_KINDS.items() if begins.startswith(begin)), None)
+    if other is not None:
+        return other
     if begins[:2] in _MARKS and read.encoding == UTF_8:
         return "is UTF-16 text; save it as UTF-8, or say source: {encoding: utf-16}"
     if begins and len(begins) < _LONGEST_HEADER and not {*b"\r\n"} & {*begins}:

@@ -36,6 +36,8 @@ BATCH_BYTES = 1 << 26
 _FEWEST_ROWS = 1 << 10
 _LENGTH_BYTES = 4
 """Before each text that Parquet does not hold in a dictionary is its length."""
+_OF_DICTIONARIES = {"PLAIN", "PLAIN_DICTIONARY", "RLE_DICTIONARY", "RLE", "BIT_PACKED"}
+"""Encodings of a column with a dictionary, of its levels, and of the values that no longer fit into it."""
 
 
 class Table(Protocol):
@@ -92,7 +94,7 @@ class ParquetFile:
                 _ = self.schema.names
                 self.rows: int = file.metadata.num_rows
                 self._widths = _widths(file)
-                self._repeating = _repeating(file.schema_arrow, self._widths)
+                self._repeating = _repeating(file.schema_arrow, self._widths, file.metadata)
                 self.int96 = int96_columns(path, file)
         except (OSError, UnicodeDecodeError, pa.ArrowException) as problem:
             raise InvalidData(f"source {self._name}: cannot be read as Parquet ({unreadable(problem)})") from None
@@ -156,10 +158,24 @@ def _widths(file: Any) -> dict[str, list[float]]:
     return found
 
 
-def _repeating(schema: pa.Schema, widths: Mapping[str, list[float]]) -> list[str]:
-    """Return the text columns that a file holds as dictionaries: any other text has four bytes a value and more."""
-    texts = [field.name for field in schema if field.type == pa.string()]
+def _repeating(schema: pa.Schema, widths: Mapping[str, list[float]], metadata: Any) -> list[str]:
+    """Return the text columns that a file holds as dictionaries: any other plain text has four bytes a value and more.
+
+    Texts in the encodings of differences may have fewer; Arrow makes no dictionaries of them.
+    """
+    others = _other_encodings(metadata)
+    texts = [field.name for field in schema if field.type == pa.string() and field.name not in others]
     return [name for name in texts if len(widths[name]) == 1 and widths[name][0] <= _LENGTH_BYTES]
+
+
+def _other_encodings(metadata: Any) -> set[str]:
+    """Return the paths of columns with pages that are neither plain nor of a dictionary."""
+    chunks = (
+        metadata.row_group(group).column(place)
+        for group in range(metadata.num_row_groups)
+        for place in range(metadata.num_columns)
+    )
+    return {chunk.path_in_schema for chunk in chunks if not set(chunk.encodings) <= _OF_DICTIONARIES}
 
 
 def known_rows(source: Table) -> int | None:

@@ -106,6 +106,9 @@ def test_header_only_is_a_table_without_records(tmp_path):
         (b"a,b\n" + b"\xff" + f"{PERSON}\n".encode(), "has 1 instead of 2 fields separated by ',' in row 2"),
         ("", "is empty; its first row must name the columns"),
         (f"{PERSON},b", "is one line without an end, and has no record"),
+        (gzip.compress(f"a,b\n{PERSON},1\n".encode()), "is compressed by gzip; give it a name that ends in .csv.gz"),
+        (b"PK\x03\x04" + f"{PERSON},1\n\xfe,2\n".encode("latin-1"), "is an Excel workbook or a ZIP archive; save"),
+        (b"PAR1" + f"{PERSON}\n1,2\n".encode(), "is a Parquet file; give it a name that ends in .parquet"),
     ],
     ids=[
         "long",
@@ -118,6 +121,9 @@ def test_header_only_is_a_table_without_records(tmp_path):
         "bad and short",
         "empty",
         "one line",
+        "gzip",
+        "zip",
+        "parquet",
     ],
 )
 def test_broken_csv_is_refused_with_the_place_and_without_its_cells(tmp_path, monkeypatch, content, told):
@@ -431,6 +437,16 @@ def test_a_parquet_file_damaged_within(tmp_path):
     content[4:400] = b"\xff" * 396
     path.write_bytes(content)
     assert "damaged Parquet" in refusal(lambda: read(open_path(path)))
+
+
+@pytest.mark.parametrize("encoding", ["DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY"])
+@pytest.mark.parametrize("texts", [["f", "m", None] * 40, ["ward 7"] * 120, [f"{number:09}" for number in range(120)]])
+def test_texts_in_the_encodings_of_differences_are_read(tmp_path, encoding, texts):
+    """They take few bytes, as those of dictionaries do, and Arrow reads no dictionaries of them."""
+    path = tmp_path / "t.parquet"
+    table = pa.table({"a": pa.array(texts, pa.string()), "b": ["x", "y", "z"] * 40})
+    pq.write_table(table, path, use_dictionary=["b"], column_encoding={"a": encoding}, row_group_size=50)
+    assert read(open_path(path)) == table.to_pydict()
 
 
 @pytest.mark.parametrize("has_dictionary", [False, True])
