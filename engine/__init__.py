@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from engine.job.keys import RELEASE_KEY_BYTES, key_places, open_key
     from engine.job.level_examples import describe_levels
     from engine.job.open_series import SeriesRun, open_series, series_evidence
+    from engine.json_document import strict_json
     from engine.key_file import FINGERPRINTS, MAKE_ONE, KeyFile, sound_key
     from engine.key_file import SHORTEST as SHORTEST_KEY
     from engine.memory import refuse_beyond
@@ -142,6 +143,7 @@ _HOMES = {
     "run": "pipeline.run",
     "series_evidence": "job.open_series",
     "sound_key": "key_file",
+    "strict_json": "json_document",
     "verify": "verification",
     "why_counted_in_full": "job.counted_columns",
     "write_manifest": "pipeline.release",
@@ -224,6 +226,7 @@ __all__ = [
     "run",
     "series_evidence",
     "sound_key",
+    "strict_json",
     "verify",
     "why_counted_in_full",
     "write_manifest",

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_anon.expectations.base import ReleaseExpectation
+from airflow_anon.expectations.stated import is_number
 from engine import Finding
 
 if TYPE_CHECKING:
@@ -95,6 +96,6 @@ def stated_choice(report: Mapping[str, Any]) -> dict[str, Any]:
 
 def _figures(figures: Mapping[str, Any], names: Sequence[str]) -> dict[str, float]:
     found = {key: figures.get(key) for key in names}
-    if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in found.values()):
+    if not all(is_number(value) for value in found.values()):
         raise ValueError("report: risk and utility_loss of choice and of its safe_harbor must be numbers")
     return {key: float(value) for key, value in found.items() if value is not None}

@@ -20,6 +20,7 @@ from airflow_anon.expectations.population import public_population
 from airflow_anon.expectations.privacy_model import recount_on
 from airflow_anon.expectations.records import Marked, kept_classes, kept_rows
 from airflow_anon.expectations.risk import LATER, risk_figures
+from airflow_anon.expectations.stated import is_number, names_model
 from engine import Finding
 
 if TYPE_CHECKING:
@@ -170,11 +171,13 @@ class ExpectReportedFigures(ReleaseExpectation):
             if model is None or not isinstance(entry, Mapping) or not self._as_found(release, model, entry):
                 yield f"privacy.{position}"
         margins = [entry.get("margin") for entry in stated if isinstance(entry, Mapping)]
-        known = [left for left in margins if isinstance(left, int | float) and not isinstance(left, bool)]
+        known = [left for left in margins if is_number(left)]
         if not _close(self.figures.get("privacy_margin"), min(known, default=None)):
             yield "privacy_margin"
 
     def _as_found(self, release: _Release, model: Mapping[str, Any], stated: Mapping[str, Any]) -> bool:
+        if not names_model(stated, model):
+            return False
         found = self._recount(release, model)
         unknown = "attribute" in model and release.kept_rows != self._kept(release.classes)
         observed = stated.get("observed")
@@ -234,13 +237,13 @@ def _equal(stated: Any, counted: Any) -> bool:
     if isinstance(counted, list):
         # as text neither true nor 1.0 is 1
         return json.dumps(stated, sort_keys=True) == json.dumps(counted, sort_keys=True)
-    if isinstance(stated, bool) or not isinstance(stated, int | float) or counted is None:
+    if not is_number(stated) or counted is None:
         return stated is None and counted is None
     return math.isclose(stated, counted, rel_tol=1e-12)
 
 
 def _close(stated: Any, counted: float | None) -> bool:
     """Compare a figure of a privacy model; the rounding error of a sum counts as a distance of zero."""
-    if isinstance(stated, bool) or not isinstance(stated, int | float) or counted is None:
+    if not is_number(stated) or counted is None:
         return stated is None and counted is None
     return math.isclose(stated, counted, rel_tol=1e-9, abs_tol=1e-12)

@@ -23,6 +23,7 @@ from airflow_anon.expectations.margin import margin
 from airflow_anon.expectations.persons_of_file import persons_of
 from airflow_anon.expectations.records import Marked
 from airflow_anon.expectations.source_records import CELL
+from airflow_anon.expectations.stated import is_number, names_model
 from engine import TABLE_COLUMN, Count, Finding, Message, recount
 
 if TYPE_CHECKING:
@@ -220,13 +221,13 @@ class ExpectPersonsInEachClass(ReleaseExpectation):
             if model is None or not isinstance(entry, Mapping) or not self._as_found(file, model, entry):
                 yield f"privacy.{position}"
         margins = [entry.get("margin") for entry in stated if isinstance(entry, Mapping)]
-        known = [left for left in margins if isinstance(left, int | float) and not isinstance(left, bool)]
+        known = [left for left in margins if is_number(left)]
         if not _equal(self.figures.get("privacy_margin"), min(known, default=None)):
             yield "privacy_margin"
 
     def _as_found(self, file: PersonsOfFile, model: Mapping[str, Any], stated: Mapping[str, Any]) -> bool:
         found = self._recount(file, model, kept=True)
-        if found.required is None or found.sense is None:
+        if found.required is None or found.sense is None or not names_model(stated, model):
             return False
         left = margin(found.required, found.sense, found.observed, holds=found.holds)
         counted = {"holds": found.holds, "observed": found.observed, "required": found.required, "margin": left}
@@ -280,6 +281,6 @@ def _equal(stated: Any, counted: Any) -> bool:
         return json.dumps(stated, sort_keys=True) == json.dumps(counted, sort_keys=True)
     if isinstance(counted, bool) or isinstance(stated, bool):
         return stated is counted
-    if not isinstance(stated, int | float) or counted is None:
+    if not is_number(stated) or counted is None:
         return stated is None and counted is None
     return math.isclose(stated, counted, rel_tol=1e-9, abs_tol=1e-12)

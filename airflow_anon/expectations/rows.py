@@ -79,7 +79,7 @@ class ExpectRowsAccountedFor(ReleaseExpectation):
         return Finding(
             self.expectation_type,
             holds=(
-                release.rows == expected
+                release.rows == expected == self.released_rows
                 and self.reported_rows == self.listed_rows
                 and self.reported_source_rows == self.source_rows
             ),
@@ -107,6 +107,8 @@ class ExpectRowsAccountedFor(ReleaseExpectation):
 
     def _found(self, rows: int, expected: int) -> Iterator[Message]:
         yield _two("{one} rows are there, {other} are accounted for", rows, expected)
+        if self.released_rows != rows:
+            yield Message("the report gives another number of rows of the release")
         if self.reported_source_rows != self.source_rows:
             counted = "{one} were extracted and the report counted {other}"
             yield _two(counted, self.source_rows, self.reported_source_rows)

@@ -32,6 +32,7 @@ from airflow_anon.expectations.schema import ExpectDeclaredSchema
 from airflow_anon.expectations.shifted import shift_settings
 from airflow_anon.expectations.small_classes import ExpectOnlySmallClassesSuppressed, large_classes
 from airflow_anon.expectations.source_records import staying_rows
+from airflow_anon.expectations.stated import FILES, is_number
 from airflow_anon.expectations.suppression import ExpectSuppressionWithinLimit
 from airflow_anon.expectations.traces import ExpectTracesToSatisfyModels
 from airflow_anon.expectations.transformed import (
@@ -122,10 +123,6 @@ def release_suite(
             *_series(job, report, people, traces),
         ],
     )
-
-
-FILES = {"population", "subset"}
-"""Keys of privacy models that name files."""
 
 
 @dataclass(frozen=True)
@@ -219,7 +216,7 @@ def _choice(job: Job, report: Mapping[str, Any]) -> Iterator[ReleaseExpectation]
         yield ExpectPolicyByRule(
             rule={key: value for key, value in rule.items() if key != "from"},
             stated=stated_choice(report),
-            released_risk=float(risk) if isinstance(risk, int | float) else None,
+            released_risk=float(risk) if is_number(risk) else None,
         )
 
 

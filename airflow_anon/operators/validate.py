@@ -24,7 +24,16 @@ from airflow_anon.transport.person_keys import opened_keys, places_of
 from airflow_anon.transport.release_files import COUNTED, DATA, RELEASE_KEY, REPORT, ROWS_KEY, VALIDATION
 from airflow_anon.transport.same_job import refuse_job_changed_since
 from airflow_anon.transport.staged_files import beside, column_types, private_copy, record_count, write_json
-from engine import EngineError, Message, VerificationFailed, check_manifest, hierarchies_problem, key_places, load_job
+from engine import (
+    EngineError,
+    Message,
+    VerificationFailed,
+    check_manifest,
+    hierarchies_problem,
+    key_places,
+    load_job,
+    strict_json,
+)
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -315,7 +324,7 @@ def _check_formats(folder: Path, job: Job) -> None:
 
 def _report(folder: Path) -> dict[str, Any]:
     try:
-        report = json.loads((folder / REPORT).read_text(encoding="utf-8"))
+        report = strict_json((folder / REPORT).read_bytes())
     except ValueError:
         report = None
     if not isinstance(report, dict):

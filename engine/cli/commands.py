@@ -41,8 +41,9 @@ from engine.cli.vault import add_vault, airflow_arguments, run_vault
 from engine.errors import EngineError, InvalidData, InvalidJob, VerificationFailed, unreadable
 from engine.job.job import Job, load_job
 from engine.job.json_schema import job_schema
+from engine.json_document import strict_json
 from engine.pipeline.summary import figure, summary
-from engine.tables.release_files import DATA, REPORT
+from engine.tables.release_files import CODEBOOK, DATA, JOB, README, REPORT
 
 if TYPE_CHECKING:
     from engine.pipeline.run import Result
@@ -282,11 +283,12 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _findings(folder: Path, job: Job) -> list[Finding]:
-    from engine.pipeline.formats import compared_formats  # noqa: PLC0415 (schema and errors need no pyarrow)
-    from engine.verification import release_of, verify  # noqa: PLC0415 (as above)
+    from engine.pipeline.documents import compared_documents, is_compared  # noqa: PLC0415 (errors need no pyarrow)
+    from engine.pipeline.formats import compared_formats  # noqa: PLC0415 (as above)
+    from engine.verification import class_table, has_structure, release_of, verify  # noqa: PLC0415 (as above)
 
     try:
-        report = json.loads((folder / REPORT).read_text(encoding="utf-8"))
+        report = _report(folder)
         release = release_of(job, folder)
     except (OSError, ValueError, InvalidData) as problem:
         data = DATA if job.tables is None else "the file of a table"
@@ -295,19 +297,36 @@ def _findings(folder: Path, job: Job) -> list[Finding]:
         ) from None
     formats = compared_formats(folder, job)
     key = _key_of(report)
+    classes = class_table(release, job) if has_structure(release.schema, job) else None
+    given = release if classes is None else classes
     if job.series is None:
-        return [*verify(release, job, report, fingerprint_key=key), *formats]
-    from engine.job.open_series import series_evidence  # noqa: PLC0415 (as above)
+        findings = verify(given, job, report, fingerprint_key=key)
+    else:
+        from engine.job.open_series import series_evidence  # noqa: PLC0415 (as above)
 
-    series = series_evidence(job, report)
-    return [*verify(release, job, report, series=series, fingerprint_key=key), *formats]
+        findings = verify(given, job, report, series=series_evidence(job, report), fingerprint_key=key)
+    # what does not hold is described by no document
+    if classes is not None and all(finding.holds or not finding.is_told for finding in findings):
+        if is_compared(report):
+            findings.append(compared_documents(folder, job, report, classes))
+        else:
+            print(f"note   documents: {CODEBOOK}, {README} and {JOB} are of another version, and were not compared")
+    return [*findings, *formats]
+
+
+def _report(folder: Path) -> dict[str, Any]:
+    """Read a report; without one a release would be judged by less."""
+    report = strict_json((folder / REPORT).read_bytes())
+    if not isinstance(report, dict):
+        raise ValueError("is no object")  # noqa: TRY004 (a wrong document, not a wrong argument)
+    return report
 
 
 def _key_of(report: Mapping[str, Any]) -> bytes | None:
     """Return the key of fingerprints, if the report has some of hierarchies; note where they cannot be compared."""
     from engine.job.hierarchies_stated import is_stated, why_not_compared  # noqa: PLC0415 (schema and errors need none)
 
-    stated = report.get("hierarchies") if isinstance(report, Mapping) else None
+    stated = report.get("hierarchies")
     if stated is not None and not is_stated(stated):
         return None  # the verification says so
     key = None if stated is None else fingerprint_key(make=False)

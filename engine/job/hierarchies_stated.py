@@ -7,6 +7,7 @@ of the installation and leaves no run; its id does, so that digests of two keys 
 from __future__ import annotations
 
 import hmac
+import re
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -23,6 +24,8 @@ from engine.tables.linked_name import TABLE
 if TYPE_CHECKING:
     from engine.hierarchy.builder import HierarchyBuilder
     from engine.job.job import Job
+
+_HEXADECIMAL = re.compile("[0-9a-f]+")
 
 
 class HierarchiesStated(TypedDict):
@@ -52,11 +55,14 @@ def hierarchies_stated(job: Job, secret: bytes) -> HierarchiesStated:
 
 
 def is_stated(stated: Any) -> TypeGuard[HierarchiesStated]:
-    """Whether something is what a report says of hierarchies."""
+    """Whether something is what a report says of hierarchies.
+
+    Their form is exact, since messages repeat the id of the key: another text could pass for one of theirs.
+    """
     if not isinstance(stated, Mapping) or not isinstance(stated.get("digests"), Mapping):
         return False
-    texts = [stated.get("key_id"), stated.get("salt"), *stated["digests"], *stated["digests"].values()]
-    return all(isinstance(text, str) for text in texts)
+    texts = [stated.get("key_id"), stated.get("salt"), *stated["digests"].values()]
+    return all(isinstance(text, str) and _HEXADECIMAL.fullmatch(text) for text in texts)
 
 
 def why_not_compared(stated: Any, secret: bytes | None) -> str | None:
@@ -106,12 +112,16 @@ def others_than_stated(job: Job, stated: HierarchiesStated, secret: bytes) -> It
 def hierarchies_problem(job: Job, report: Mapping[str, Any], secret: bytes) -> str | None:
     """Return which hierarchies are not those of a release, and what to do; None if all are, or nobody can tell.
 
+    A report that says of them what no run writes is a problem too.
+
     Raises
     ------
     InvalidJob, InvalidData
         A file of a hierarchy is missing or broken.
     """
     stated = report.get("hierarchies")
+    if stated is not None and not is_stated(stated):
+        return "hierarchies of the report are not as a run writes them; give the report of the release"
     if not is_stated(stated) or why_not_compared(stated, secret) is not None:
         return None
     others = [f"column {name!r}: {told}" for name, told in others_than_stated(job, stated, secret)]

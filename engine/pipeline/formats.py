@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from engine.errors import VerificationFailed
 from engine.formats.formats import compare_formats
 from engine.job.job import Job
+from engine.json_document import strict_json
 from engine.tables.release_files import CODEBOOK
 from engine.verification import Finding
 
@@ -23,7 +23,7 @@ def compared_formats(folder: Path, job: Job) -> list[Finding]:
     if not job.further_formats:
         return []
     try:
-        codebook = json.loads((folder / CODEBOOK).read_text(encoding="utf-8"))
+        codebook = strict_json((folder / CODEBOOK).read_bytes())
     except (OSError, ValueError):
         raise VerificationFailed(f"{folder}: {CODEBOOK} is missing or cannot be read") from None
     return compare_formats(folder, job, codebook)

@@ -7,7 +7,6 @@ order, so that tables and plots have them in it. Nothing is read of a folder tha
 from __future__ import annotations
 
 import datetime as dt
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 
 from engine.codebook.document import FORM, LINKED_FORM, Codebook, DescribedColumn
-from engine.errors import InvalidData
+from engine.errors import InvalidData, VerificationFailed
 from engine.hierarchy.builder import SUPPRESSED
+from engine.json_document import strict_json
 from engine.pipeline.release import check_manifest
 from engine.tables.release_files import CODEBOOK, DATA
 
@@ -59,7 +59,7 @@ def read_release(
     Raises
     ------
     VerificationFailed
-        The folder was changed since it was written.
+        The folder was changed since it was written, or its codebook is not of its file.
     InvalidData
         It has no codebook, or one of a later version; or it has several tables, and none of them is named, or has one.
     """
@@ -78,6 +78,7 @@ def read_release(
         if typed is not None:
             frame[column["column"]] = typed
         elif "labels" in column:
+            _refuse_others(folder, frame[column["column"]], column)
             _apply(frame, place, column, ends=ends)
     if numbers and codebook["suppressed"]:
         frame["suppressed"] = suppressed
@@ -101,7 +102,9 @@ def _typed(texts: pd.Series) -> pd.Series | None:
 
 def _codebook(folder: Path) -> Codebook:
     try:
-        found: Codebook = json.loads((folder / CODEBOOK).read_text(encoding="utf-8"))
+        found: Codebook = strict_json((folder / CODEBOOK).read_bytes())
+    except ValueError:
+        raise VerificationFailed(f"release {folder}: {CODEBOOK} cannot be read; the folder was changed") from None
     except FileNotFoundError:
         raise InvalidData(
             f"release {folder}: has no {CODEBOOK}: it was made by an earlier version; read {DATA} itself"
@@ -120,6 +123,15 @@ def _part(codebook: Codebook, folder: Path, table: str | None) -> tuple[str, Seq
         has = f"the tables {', '.join(tables)}: name one of them" if tables else "one table: name none"
         raise InvalidData(f"release {folder}: has {has}")
     return tables[table]["file"], tables[table]["columns"]
+
+
+def _refuse_others(folder: Path, values: pd.Series, column: DescribedColumn) -> None:
+    """Refuse labels that the codebook lacks: pandas would take their records for ones without a value."""
+    if not values.dropna().isin([described["label"] for described in column["labels"]]).all():
+        raise VerificationFailed(
+            f"release {folder}: column {column['column']!r} has labels that {CODEBOOK} does not list; one of them was "
+            "changed after it was written"
+        )
 
 
 def _apply(frame: pd.DataFrame, place: int, column: DescribedColumn, *, ends: bool) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import InvalidJob, VerificationFailed
+from engine.json_document import strict_json
 from engine.pipeline.exchange import exchanged, held
 from engine.tables.release_files import MANIFEST
 
@@ -80,7 +81,7 @@ def check_manifest(folder: str | Path, sha256: str | None = None) -> dict[str, A
     if sha256 is not None and hashlib.sha256(content).hexdigest() != sha256:
         raise VerificationFailed(f"{folder}: {MANIFEST} is not the one that was written; the folder was changed")
     try:
-        manifest: dict[str, Any] = json.loads(content)
+        manifest: dict[str, Any] = strict_json(content)
         files = {name: (entry["bytes"], entry["sha256"]) for name, entry in manifest["files"].items()}
     except (ValueError, KeyError, TypeError, AttributeError):
         raise VerificationFailed(f"{folder}: {MANIFEST} cannot be read; the folder was changed") from None

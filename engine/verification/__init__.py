@@ -8,7 +8,7 @@ reads the population.
 from __future__ import annotations
 
 from engine.verification.finding import Finding
-from engine.verification.output import class_table, release_of, verify
+from engine.verification.output import class_table, has_structure, release_of, verify
 from engine.verification.recount import recount
 
-__all__ = ["Finding", "class_table", "recount", "release_of", "verify"]
+__all__ = ["Finding", "class_table", "has_structure", "recount", "release_of", "verify"]

@@ -30,6 +30,7 @@ from engine.verification.checks.replaced import check_replaced, is_day
 from engine.verification.checks.sample import check_sample
 from engine.verification.checks.series import check_series, levels_released
 from engine.verification.checks.small_classes import check_small_classes
+from engine.verification.checks.stated import check_stated
 from engine.verification.checks.tables import check_tables
 from engine.verification.checks.transformed import check_transformed
 from engine.verification.finding import Finding
@@ -122,6 +123,8 @@ def verify(
     findings += check_hierarchies(job, report, fingerprint_key)
     if not all(finding.holds for finding in findings):
         return findings
+    if report is not None:
+        findings.append(check_stated(release.schema, job, report))
     classes = release if isinstance(release, ClassTable) else class_table(release, job)
     known = known_keys(job, keys, release_key)
     return [*findings, *_content(classes, job, report, source, rows_key, known, series)]
@@ -141,6 +144,11 @@ def release_of(job: Job, release: Any) -> Table:
         raise InvalidData("release: give the folder of the release, or a mapping of the names of its tables to them")
     release = release if isinstance(release, Mapping) else Path(release)
     return linked_release(release, job.released_of_tables, job.released, job.quasi_identifiers)
+
+
+def has_structure(schema: pa.Schema, job: Job) -> bool:
+    """Tell whether a release has the columns of a job, in types that can be counted."""
+    return _columns(schema, job).holds and all(finding.holds for finding in _schema(schema, job))
 
 
 def class_table(release: Table, job: Job) -> ClassTable:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.message import Message
 from engine.verification.finding import Finding
-from engine.verification.tolerance import TOLERANCE
+from engine.verification.tolerance import TOLERANCE, is_number
 
 if TYPE_CHECKING:
     from engine.job.job import Job
@@ -64,7 +64,7 @@ def _dominates(choice: Mapping[str, Any]) -> bool:
 
 def _figure(figures: Mapping[str, Any], key: str) -> float | None:
     value = figures.get(key)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return float(value) if is_number(value) else None
 
 
 def _finding(*, holds: bool, message: str) -> Finding:

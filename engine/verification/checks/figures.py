@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
@@ -17,6 +16,7 @@ from engine.verification.checks.risk import recount_risk
 from engine.verification.finding import Finding
 from engine.verification.records.classes import classes_of
 from engine.verification.records.records import Records
+from engine.verification.tolerance import same
 
 if TYPE_CHECKING:
     from engine.job.job import Job
@@ -107,8 +107,8 @@ def recount_figures(
     given = report.get("privacy")
     given = given if isinstance(given, list) else []
     alike = records.kept_rows != records.kept.rows
-    same = all(_same_judgement(*pair, alike=alike) for pair in zip_longest(given, models, job.privacy))
-    yield _finding("privacy", same and least_margin_holds(report.get("privacy_margin"), given))
+    agree = all(_same_judgement(*pair, alike=alike) for pair in zip_longest(given, models, job.privacy))
+    yield _finding("privacy", agree and least_margin_holds(report.get("privacy_margin"), given))
 
 
 def _same_judgement(stated: Any, found: Finding | None, model: Any, *, alike: bool) -> bool:
@@ -162,9 +162,7 @@ def _finding(part: str, agrees: bool) -> Finding:
 
 
 def _equal(stated: Any, found: float | None) -> bool:
-    if isinstance(stated, bool) or not isinstance(stated, int | float) or found is None:
-        return stated is None and found is None
-    return math.isclose(stated, found, rel_tol=1e-12)
+    return same(stated, found, relative=1e-12)
 
 
 def _withholds(stated: Any, released: Any) -> bool:

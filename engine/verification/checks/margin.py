@@ -6,11 +6,11 @@ the sensitive values of the kept records are not.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.verification.finding import Finding
+from engine.verification.tolerance import is_number, same
 
 
 def bound_holds(stated: Mapping[str, Any], found: Finding) -> bool:
@@ -27,26 +27,20 @@ def bound_holds(stated: Mapping[str, Any], found: Finding) -> bool:
     if required is None or sense is None or not is_figure(stated.get("required"), required):
         return False
     observed = stated.get("observed")
-    if stated.get("sense") != sense or not (observed is None or _is_number(observed)):
+    if stated.get("sense") != sense or not (observed is None or is_number(observed)):
         return False
     return is_figure(stated.get("margin"), _margin(sense, required, observed, holds=found.holds))
 
 
 def least_margin_holds(stated: Any, entries: Sequence[Any]) -> bool:
     """Compare the least margin of a report with those of its entries."""
-    margins = [entry["margin"] for entry in entries if isinstance(entry, Mapping) and _is_number(entry.get("margin"))]
+    margins = [entry["margin"] for entry in entries if isinstance(entry, Mapping) and is_number(entry.get("margin"))]
     return is_figure(stated, min(margins) if margins else None)
 
 
 def is_figure(stated: Any, found: float | None) -> bool:
     """Compare a figure of a privacy model: a distance of zero may be stated as the rounding of its sum."""
-    if found is None or not _is_number(stated):
-        return stated is None and found is None
-    return math.isclose(stated, found, rel_tol=1e-9, abs_tol=1e-12)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return same(stated, found, relative=1e-9, absolute=1e-12)
 
 
 def _margin(sense: str, required: float, observed: float | None, *, holds: bool) -> float | None:

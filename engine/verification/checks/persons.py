@@ -25,6 +25,7 @@ from engine.verification.finding import Finding
 from engine.verification.records.persons import CELL, PersonsOfFile, persons_of_file
 from engine.verification.records.source_records import source_records
 from engine.verification.recount import recount
+from engine.verification.tolerance import same
 
 if TYPE_CHECKING:
     import numpy as np
@@ -85,17 +86,17 @@ def check_persons(
         yield _figures("attribute_inference", same_inference(report["attribute_inference"], inferred, _equal))
     given = report.get("privacy")
     given = given if isinstance(given, list) else []
-    same = all(_same_judgement(*pair) for pair in zip_longest(given, models))
-    yield _figures("privacy", same and least_margin_holds(report.get("privacy_margin"), given))
+    agree = all(_same_judgement(*pair) for pair in zip_longest(given, models))
+    yield _figures("privacy", agree and least_margin_holds(report.get("privacy_margin"), given))
 
 
 def _same_persons(file: PersonsOfFile, job: Job, report: Mapping[str, Any]) -> Finding:
     """Tell whether the output has the records that the source gives, and the report their persons."""
     stated, share = report.get("persons"), report.get("persons_suppressed_share")
-    same = stated is None or stated == file.number
-    same = same and (share is None or _equal(share, file.persons_without_kept / file.number))
+    agree = stated is None or stated == file.number
+    agree = agree and (share is None or _equal(share, file.persons_without_kept / file.number))
     texts = ["the records are not those of the source at these levels"] if not file.agrees else []
-    texts += ["the report gives other numbers of persons"] if not same else []
+    texts += ["the report gives other numbers of persons"] if not agree else []
     texts += [] if _same_attacker(job, report) else ["the report assumes another attacker than the job"]
     texts += [] if _same_further_rows(file, report) else ["the report gives another number of further rows"]
     known = Message.of("the source has {persons} persons", persons=Count(file.number))
@@ -232,8 +233,8 @@ def _bins(persons: Sequence[int], records: Sequence[int], smallest: int) -> list
 def _same_judgement(stated: Any, found: Finding | None) -> bool:
     if not isinstance(stated, Mapping) or found is None:
         return False
-    same = is_figure(stated.get("observed"), found.observed)
-    return stated.get("holds") is found.holds and same and bound_holds(stated, found)
+    observed = is_figure(stated.get("observed"), found.observed)
+    return stated.get("holds") is found.holds and observed and bound_holds(stated, found)
 
 
 def _is_same(stated: Any, found: Mapping[str, float | None]) -> bool:
@@ -242,9 +243,7 @@ def _is_same(stated: Any, found: Mapping[str, float | None]) -> bool:
 
 
 def _equal(stated: Any, found: float | None) -> bool:
-    if isinstance(stated, bool) or not isinstance(stated, int | float) or found is None:
-        return stated is None and found is None
-    return math.isclose(stated, found, rel_tol=1e-9)
+    return same(stated, found, relative=1e-9)
 
 
 def _figures(part: str, agrees: bool) -> Finding:

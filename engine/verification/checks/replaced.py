@@ -189,7 +189,8 @@ def _is_within(
 def _statement(job: Job, report: Mapping[str, Any]) -> Finding:
     """Compare what the report says of identifying columns and dates with the job."""
     stated = report.get("identifying")
-    stated = {one.get("column"): one for one in stated} if isinstance(stated, list) else {}
+    entries = [one for one in stated if isinstance(one, Mapping)] if isinstance(stated, list) else []
+    stated = {one["column"]: one for one in entries if isinstance(one.get("column"), str)}
     wrong = [name for name in job.identifying if not _is_stated(job, name, stated.get(name))]
     shift, own = report.get("shift"), job.shift
     if own is not None and (

@@ -24,6 +24,7 @@ from engine.verification.finding import Finding
 from engine.verification.records.persons import CELL
 from engine.verification.records.series import PersonsReleased
 from engine.verification.recount import recount
+from engine.verification.tolerance import is_number
 
 if TYPE_CHECKING:
     from engine.job.job import Job
@@ -307,9 +308,14 @@ def _other_figures(
         yield "smallest_trace"
     shares = [stated.get(f"{cause}_share") for cause in ("suppressed", "held_back", "covered")]
     left_out = 1 - released.inside.mean() if released.inside.size else 0.0
-    known = [share for share in shares if isinstance(share, int | float)]
+    known = [share for share in shares if is_number(share)]
     total = sum(known)
-    if total > left_out * (1 + _ROUNDED) + 1e-9 or (len(known) == len(shares) and total < left_out * (1 - _ROUNDED)):
+    strange = any(share is not None and not is_number(share) for share in shares)
+    if (
+        strange
+        or total > left_out * (1 + _ROUNDED) + 1e-9
+        or (len(known) == len(shares) and total < left_out * (1 - _ROUNDED))
+    ):
         yield "share of persons left out"
     if job.series.departures == "keep" and not _is_share(stated.get("kept_share"), released.kept_share, job, counts):
         yield "kept_share"
@@ -329,7 +335,7 @@ def _is_share(stated: Any, share: float, job: Job, counts: NDArray[np.int64]) ->
     """Tell whether a share is as it may be stated: with two digits, or withheld where it is of few persons."""
     if stated is None:
         return bool(share * counts.sum() < job.minimum_persons)
-    return isinstance(stated, int | float) and abs(stated - share) <= _ROUNDED * share + 1e-9
+    return is_number(stated) and abs(stated - share) <= _ROUNDED * share + 1e-9
 
 
 def _one_to_one(first: NDArray[Any], second: NDArray[Any]) -> bool:

@@ -180,6 +180,9 @@ def test_what_the_tasks_before_did_not_say(staged, changes, message):
     [
         ("report.json", b"[]", "report.json: is not a JSON object"),
         ("report.json", b"{", "report.json: is not a JSON object"),
+        ("report.json", b'{"rows": 1, "rows": 2}', "report.json: is not a JSON object"),
+        ("report.json", b'{"rows": NaN}', "report.json: is not a JSON object"),
+        ("report.json", b"[" * 100_000, "report.json: is not a JSON object"),
         ("report.json", b"{}", "report: names no solution"),
         ("data.parquet", b"PAR1", "data.parquet: cannot be read"),
     ],

@@ -159,3 +159,115 @@ def test_hierarchies_of_a_report_that_no_run_wrote_do_not_hold(coloured):
     done = verified(coloured)
     assert done.returncode == 4
     assert "FAILS  report: hierarchies of the report are not as a run writes them" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda _: "null",
+        lambda _: "[]",
+        lambda _: "3",
+        lambda text: text.replace('"k": 2', '"k": 50, "k": 2'),
+        lambda text: text.replace('"threshold": 0.09', '"threshold": NaN'),
+        lambda text: text.replace('"threshold": 0.09', '"threshold": 1e999'),
+        lambda _: "[" * 100_000,
+        lambda text: text.replace('"people"', r'"\ud800"'),
+    ],
+    ids=["null", "list", "number", "key twice", "NaN", "infinite", "deep", "surrogate"],
+)
+def test_verify_reads_no_report_in_one_of_two_ways(folder, change):
+    """Without a report fewer things are compared, so a document that is none must not count as none."""
+    cli("run", folder / "job.yaml")
+    report = folder / "release" / "report.json"
+    text = report.read_text()
+    report.write_text(change(text))
+    assert report.read_text() != text
+    write_manifest(folder / "release")
+    done = cli("verify", folder / "release", folder / "job.yaml")
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "data.parquet or report.json is missing or cannot be read" in done.stderr
+
+
+def test_verify_tells_a_report_with_a_number_beyond_all_doubles(folder):
+    cli("run", folder / "job.yaml")
+    report = folder / "release" / "report.json"
+    document = json.loads(report.read_text())
+    document["risk"]["prosecutor"] = 10**400
+    report.write_text(json.dumps(document))
+    write_manifest(folder / "release")
+    done = cli("verify", folder / "release", folder / "job.yaml")
+    assert done.returncode == 4
+    assert "FAILS  figures: risk in the report are not those of the output" in done.stdout
+
+
+@pytest.mark.parametrize("manifest", ["[" * 100_000, '{"files": {}, "files": {}}', '{"files": {"a": {"bytes": NaN}}}'])
+def test_verify_tells_a_manifest_that_is_none(folder, manifest):
+    cli("run", folder / "job.yaml")
+    (folder / "release" / "manifest.json").write_text(manifest)
+    done = cli("verify", folder / "release", folder / "job.yaml")
+    assert done.returncode == 4
+    assert "manifest.json cannot be read; the folder was changed" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("codebook.json", lambda text: text.replace('"2-anonymity"', '"50-anonymity"')),
+        ("codebook.json", lambda text: text.replace('"records": 4', '"records": 4.0')),
+        ("codebook.json", lambda text: text.replace('"label": "[20, 30["', '"label": "[20, 31["')),
+        ("codebook.json", lambda text: text.replace('"form": 1', '"form": 0')),
+        ("codebook.json", lambda _: "{}"),
+        ("codebook.json", lambda _: "["),
+        ("README.md", lambda text: text.replace("2-anonymity", "50-anonymity")),
+        ("README.md", lambda text: text + "\n"),
+        ("job.yaml", lambda text: text.replace("k: 2", "k: 50")),
+        ("job.yaml", lambda _: ""),
+        ("job.yaml", lambda _: "[" * 5000),
+        ("job.yaml", lambda _: "a: &a [*a]\n\x00"),
+    ],
+)
+def test_verify_compares_the_documents_that_readers_open(folder, name, change):
+    cli("run", folder / "job.yaml")
+    document = folder / "release" / name
+    text = document.read_text()
+    document.write_text(change(text))
+    assert document.read_text() != text
+    write_manifest(folder / "release")
+    done = cli("verify", folder / "release", folder / "job.yaml")
+    assert done.returncode == 4
+    assert f"FAILS  documents: {name}: not as the released file and the job have it" in done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("name", ["codebook.json", "README.md", "job.yaml"])
+def test_verify_tells_a_document_that_was_removed(folder, name):
+    cli("run", folder / "job.yaml")
+    (folder / "release" / name).unlink()
+    write_manifest(folder / "release")
+    done = cli("verify", folder / "release", folder / "job.yaml")
+    assert done.returncode == 4
+    assert f"FAILS  documents: {name}: not as the released file and the job have it" in done.stdout.splitlines()
+
+
+def test_verify_by_the_job_of_the_release(folder):
+    """As auditors do, who have nothing else."""
+    cli("run", folder / "job.yaml")
+    done = cli("verify", folder / "release", folder / "release" / "job.yaml")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "holds  documents: they are those of the file" in done.stdout.splitlines()
+
+
+def test_verify_says_that_it_does_not_compare_the_documents_of_another_version(folder):
+    """It would word them in another way."""
+    cli("run", folder / "job.yaml")
+    report = folder / "release" / "report.json"
+    document = json.loads(report.read_text())
+    document["versions"]["airflow-anon"] = "0.0.1"
+    report.write_text(json.dumps(document))
+    (folder / "release" / "README.md").write_text("another text")
+    write_manifest(folder / "release")
+    done = cli("verify", folder / "release", folder / "job.yaml")
+    assert done.returncode == 0
+    assert (
+        "note   documents: codebook.json, README.md and job.yaml are of another version, and were not compared"
+        in done.stdout.splitlines()
+    )

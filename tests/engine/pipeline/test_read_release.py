@@ -131,3 +131,23 @@ def test_a_release_of_another_version_is_told(release, tmp_path):
     write_manifest(later)
     with pytest.raises(InvalidData, match=r"has no codebook\.json: it was made by an earlier version"):
         read_release(later)
+
+
+def test_labels_that_the_codebook_does_not_list_are_no_missing_values(release):
+    """The manifest fits, as whoever changes both would write it."""
+    path = release / "codebook.json"
+    codebook = json.loads(path.read_text())
+    labels = codebook["columns"][0]["labels"]
+    assert labels.pop(1)["label"] == "30-34"
+    path.write_text(json.dumps(codebook))
+    write_manifest(release)
+    with pytest.raises(VerificationFailed, match=r"column 'age' has labels that codebook\.json does not list"):
+        read_release(release)
+
+
+@pytest.mark.parametrize("text", ["{", '{"form": NaN}', '{"form": 1, "form": 2}', "[" * 100_000])
+def test_a_codebook_that_is_none_is_told(release, text):
+    (release / "codebook.json").write_text(text)
+    write_manifest(release)
+    with pytest.raises(VerificationFailed, match=r"codebook\.json cannot be read; the folder was changed"):
+        read_release(release)

@@ -1,0 +1,67 @@
+"""What a report says of the release and of the job's privacy models beside its figures: readers take it from there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
+
+from engine.message import Message
+from engine.verification.finding import Finding
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from engine.job.job import Job
+
+_OF_RUN = {"description", "holds", "observed", "required", "sense", "margin", "reference"}
+"""Keys of an entry that are no parameters of its model."""
+_FILES = {"population", "subset"}
+"""Parameters that are paths: the same file has another one on each machine."""
+
+
+def check_stated(schema: pa.Schema, job: Job, report: Mapping[str, Any]) -> Finding:
+    """Compare columns and privacy models with those that a report states.
+
+    Parameters
+    ----------
+    schema : pyarrow Schema
+        Of the release; of linked tables the report states the columns of all.
+    """
+    wrong = [*_wrong_columns(schema, job, report), *_wrong_models(job, report)]
+    text = f"the report says another thing of {', '.join(wrong)}" if wrong else "the report states columns and models"
+    return Finding("report", not wrong, None, None, None, Message(text))
+
+
+def _wrong_columns(schema: pa.Schema, job: Job, report: Mapping[str, Any]) -> Iterator[str]:
+    if report.get("columns") != (list(job.released) if job.tables is not None else schema.names):
+        yield "columns"
+
+
+def _wrong_models(job: Job, report: Mapping[str, Any]) -> Iterator[str]:
+    """Name the entries that are not of the job's models: of a report without a list, each of them."""
+    stated = report.get("privacy")
+    stated = stated if isinstance(stated, list) else []
+    reference = "released records" if report["suppressed_class"]["form"] == "drop" else "all records"
+    written = job.document()["privacy"]
+    for place, (entry, parameters) in enumerate(zip_longest(stated, written)):
+        if not isinstance(entry, Mapping) or parameters is None or not _is_of(entry, job, place, parameters, reference):
+            yield f"privacy.{place}"
+
+
+def _is_of(entry: Mapping[str, Any], job: Job, place: int, written: Mapping[str, Any], reference: str) -> bool:
+    """Tell whether an entry has the parameters of a model; a default may be left out, as earlier versions did."""
+    counted, defaults = job.counted_privacy[place], type(job.privacy[place]).model_fields
+    if entry.get("description") != counted.describe() or "model" not in entry:
+        return False
+    if entry.get("reference") not in {None, reference if counted.compares_with_table else None}:
+        return False
+    further = [key for key in entry if key not in {*written, *_OF_RUN, *_FILES} and entry[key] is not None]
+    return not further and all(
+        _is_same(entry.get(key, defaults[key].default), value) for key, value in written.items() if key not in _FILES
+    )
+
+
+def _is_same(stated: Any, value: Any) -> bool:
+    # true equals 1 and is no number
+    return isinstance(stated, bool) == isinstance(value, bool) and bool(stated == value)

@@ -1,0 +1,119 @@
+"""A report that says another thing than the run: whatever stands at a place that is compared, it is found."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from engine import verify
+from tests.engine.verification.test_cases import failed, released
+from tests.profiles import examples
+
+NOT_RECOUNTED = {
+    *("name", "job_sha256", "search", "versions", "timings", "lint", "warnings", "utility", "backend", "identifying"),
+    *("solution.information_loss", "solution.optimal", "solution.lower_bound", "solution.gap"),
+}
+"""Who made it and how long it took, and what depends on the source."""
+JUNK = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-2, 12)
+    | st.sampled_from([10**400, -(10**400), 2**63, 1e308, float("nan"), float("inf"), -0.0, "", "*", "2", "none"])
+    | st.floats()
+    | st.text(max_size=3),
+    lambda part: st.lists(part, max_size=3) | st.dictionaries(st.sampled_from(["model", "records", "k"]), part),
+    max_leaves=4,
+)
+
+
+def places(part, path=()):
+    """Yield each place of a document, by the keys that lead to it."""
+    if path and ".".join(map(str, path)) in NOT_RECOUNTED:
+        return
+    if path:
+        yield path
+    for key, value in part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ():
+        yield from places(value, (*path, key))
+
+
+def alike(one, other):
+    """Whether two values are the same to whoever reads them: 5 and 5.0 are, and true and 1 are not."""
+    if isinstance(one, bool) or isinstance(other, bool) or not all(isinstance(x, int | float) for x in (one, other)):
+        return json.dumps(one) == json.dumps(other)
+    return one == other
+
+
+@pytest.fixture(scope="module")
+def release():
+    return released()
+
+
+@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=examples(300))
+@given(st.data())
+def test_another_value_at_any_place_is_found(release, data):
+    job, table, report = release
+    *above, key = data.draw(st.sampled_from(list(places(report))))
+    report = copy.deepcopy(report)
+    place = report
+    for step in above:
+        place = place[step]
+    value = data.draw(JUNK)
+    assume(not alike(place[key], value))
+    place[key] = value
+    assert failed(verify(table, job, report)) != []
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("k", 50),
+        ("k", None),
+        ("model", "l-diversity"),
+        ("description", "50-anonymity"),
+        ("reference", "all records"),
+        ("persons", 50),
+    ],
+)
+def test_another_privacy_model_than_the_jobs_is_found(release, place, value):
+    """Pages and certificates tell what a report says of its models."""
+    job, table, report = release
+    changed = copy.deepcopy(report)
+    changed["privacy"][0][place] = value
+    found = [finding for finding in verify(table, job, changed) if not finding.holds]
+    assert [(finding.check, finding.message) for finding in found] == [
+        ("report", "the report says another thing of privacy.0")
+    ]
+
+
+def test_a_default_that_an_earlier_version_did_not_write_is_none_that_is_missing(release):
+    job, table, report = release
+    changed = copy.deepcopy(report)
+    assert changed["privacy"][1].pop("missing") == "not-a-value"
+    assert failed(verify(table, job, changed)) == []
+    del changed["privacy"][1]["l"]
+    assert failed(verify(table, job, changed)) == ["report"]
+
+
+@pytest.mark.parametrize("columns", [None, [], ["age", "zip", "note", "diagnosis"], ["age", "zip", "diagnosis", 1]])
+def test_other_columns_than_those_of_the_file_are_found(release, columns):
+    job, table, report = release
+    assert failed(verify(table, job, {**report, "columns": columns})) == ["report"]
+
+
+def test_columns_in_another_order_are_found(release):
+    job, table, report = release
+    assert failed(verify(table.select(table.column_names[::-1]), job, report)) == ["report"]
+
+
+@pytest.mark.parametrize("number", [0, 5, 7, None, True, "6", 6.0, 10**400])
+def test_another_number_of_records_of_the_file_is_found(release, number):
+    job, table, report = release
+    assert report["released"] == table.num_rows
+    other = {**report, "released": number}
+    assert failed(verify(table, job, other)) == ["rows"]
+    del other["released"]  # as of an earlier version
+    assert failed(verify(table, job, other)) == []
