@@ -6,7 +6,6 @@ docs/frontier.md describes both for programs that do not use this one.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from engine.errors import InvalidJob
 from engine.frontiers.document import PolicyDocument, StoredDomain
 from engine.frontiers.space.domain import Bits, Domain, PolicySpace
 from engine.frontiers.space.policy import Policy
+from engine.json_document import strict_json
 
 
 def stored_space(space: PolicySpace) -> list[StoredDomain]:
@@ -114,12 +114,12 @@ def read_policies(path: str | Path, where: str) -> tuple[str, list[PolicyDocumen
         The file cannot be read, or holds no report of a frontier.
     """
     try:
-        report = json.loads(Path(path).read_text(encoding="utf-8"))
+        report = strict_json(Path(path).read_bytes())
         documents: list[Any] = list(frontier_policies(report))
         name = str(report.get("name", ""))
     except OSError as problem:
         raise InvalidJob(f"{where} cannot be read ({problem.strerror})") from None
-    except (ValueError, LookupError, TypeError, AttributeError):
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
         raise InvalidJob(f"{where} is no report of a frontier; write one with airflow-anon frontier --report") from None
     if not all(isinstance(document, Mapping) for document in documents):
         raise InvalidJob(f"{where} holds an entry without a policy; write it with airflow-anon frontier --report")
@@ -128,6 +128,8 @@ def read_policies(path: str | Path, where: str) -> tuple[str, list[PolicyDocumen
 
 def _domain(stored: Mapping[str, Any]) -> Domain:
     values = tuple(stored["values"])
+    if not all(isinstance(text, str) for text in (stored["attribute"], *stored["names"])):
+        raise TypeError("domains: their names must be texts")
     if stored["ordered"]:
         parents, separators = np.full(max(len(values) - 1, 0), -1, np.int32), np.arange(len(values) - 1, dtype=np.int32)
     else:

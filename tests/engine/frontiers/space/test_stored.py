@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine import frontier_policies
+from engine import InvalidJob, frontier_policies
 from engine.frontiers.space.domain import policy_space
 from engine.frontiers.space.policy import Policy
-from engine.frontiers.space.stored import policy_reader, read_bits, stored_bits, stored_space
+from engine.frontiers.space.stored import policy_reader, read_bits, read_policies, stored_bits, stored_space
 from engine.hierarchy.hierarchy import Hierarchy
 from tests.engine.frontiers.space.test_policy import policies, space
 
@@ -87,3 +87,38 @@ def test_bits_of_another_space_are_refused(size):
     text = stored_bits(np.zeros(size, np.bool_))
     with pytest.raises(ValueError, match=f"must be {made.size}"):
         policy_reader({"domains": stored_space(made)})({"bits": text if size > 8 else ""})
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("domains", 0, "attribute"), None),
+        (("domains", 0, "names", 0), 1),
+        (("domains", 0, "parents", 0), 2**63),
+        (("domains", 0, "separators", 0), 10**400),
+        (("domains",), None),
+        (("frontier",), 7),
+    ],
+)
+def test_a_file_that_is_no_report_of_a_frontier_is_refused(tmp_path, place, value):
+    rows = (("a", "A", "*"), ("b", "A", "*"), ("c", "C", "*"))
+    of_space = policy_space([Hierarchy("q", rows)], ["q"], {})
+    report = {"name": "n", "domains": stored_space(of_space), "frontier": []}
+    path = tmp_path / "frontier.json"
+    path.write_text(json.dumps(report))
+    assert read_policies(path, "file") == ("n", [])
+    *above, key = place
+    part = report
+    for step in above:
+        part = part[step]
+    part[key] = value
+    path.write_text(json.dumps(report))
+    with pytest.raises(InvalidJob, match="file is no report of a frontier; write one"):
+        read_policies(path, "file")
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"frontier": [], "frontier": []}', '{"frontier": [NaN]}'])
+def test_json_that_can_be_read_in_two_ways_is_no_report_of_a_frontier(tmp_path, text):
+    (tmp_path / "frontier.json").write_text(text)
+    with pytest.raises(InvalidJob, match="file is no report of a frontier; write one"):
+        read_policies(tmp_path / "frontier.json", "file")
