@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.errors import InvalidData, InvalidJob, is_file
 from engine.hierarchy.builders.csv_file import DELIMITERS
 from engine.tables.csv_form import CSV, UTF_8, CsvForm, encoding_of
 
+if TYPE_CHECKING:
+    from engine.tables.source import Table
+
 _ROWS = 200_000
 _LONGEST_LINE = 1 << 20
 _LOOKED_AT = 20
 """Lines of a file that tell whether the first one is a title."""
+_NO_WORD = re.compile(r"[-+.,:/ 0-9]+")
+"""Numbers, dates and times."""
 
 
 def add_init(commands: Any) -> argparse.ArgumentParser:
@@ -88,6 +94,7 @@ def run_init(options: argparse.Namespace) -> str:
     form = _form(path, options)
     table = open_path(path, form)
     _refuse_title(path, table.schema.names, form, is_found=options.delimiter is None)
+    _refuse_record(path, table)
     source = {"path": os.path.relpath(path, target.resolve().parent)}
     source |= {key: value for key, value in form._asdict().items() if value != CSV._asdict()[key]}
     draft = draft_job(
@@ -161,4 +168,24 @@ def _refuse_title(path: Path, names: Sequence[str], form: CsvForm, *, is_found: 
             f"source {path}: its first line has one name for all columns, so it looks like a title; delete the lines "
             "above the header, whose fields name the columns"
             + (", or name the --delimiter of a file with one column" if further else "")
+        )
+
+
+def _refuse_record(path: Path, table: Table) -> None:
+    """Refuse a CSV file whose first line is a record: its cells would be written into the job file as names.
+
+    They then are values of their columns as well, as long as these have few. Of names that are words one alone may be.
+    """
+    names = table.schema.names
+    if not path.name.lower().endswith((".csv", ".csv.gz")):
+        return
+    batches = table.batches(names)
+    first = next(iter(batches), None)
+    values = {} if first is None else {name: set(first.column(name).to_pylist()) for name in names}
+    found = [place for place, name in enumerate(names, start=1) if name.strip() and name in values.get(name, ())]
+    if len(found) > 1 or any(_NO_WORD.fullmatch(names[place - 1]) for place in found):
+        raise InvalidData(
+            f"source {path}: the names of its columns {', '.join(map(str, found))} of {len(names)} are values of them "
+            "as well, so its first line looks like a record, or the header stands among the records; write the header "
+            "once, above all of them"
         )

@@ -79,6 +79,10 @@ TITLES = {
     "of one field": ("Secret of 2021\n" + TABLE, "looks like a title; delete the lines above the header, whose"),
     "and an empty line": ("Secret of 2021\n\n" + TABLE, "looks like a title; delete the lines above the header, whose"),
     "with a tab": ("Secret of 2021\n" + TABLE.replace(";", "\t"), "looks like a title"),
+    "a record": ("Secret;20;f\n" + "Other;20;f\n" * 9, "the names of its columns 2, 3 of 3 are values of them as well"),
+    "a record with one number": ("Secret;20\n" + "Other;20\n" * 9, "the names of its columns 2 of 2 are values of"),
+    "a record of one field": ("2021-01-01\n" * 9, "the names of its columns 1 of 1 are values of them as well"),
+    "again": (f"{TABLE}{TABLE}", "or the header stands among the records; write the header once"),
 }
 
 
@@ -102,6 +106,8 @@ def test_a_first_line_that_is_no_header_is_refused(tmp_path, case):
         ("age\n" + "20\n30\n" * 100, ()),
         ("note\n" + "a; b\nc\n" * 100, ()),
         ("note\n" + "a; b\nc; d\n" * 100, ("--delimiter", ",")),
+        ("male;age\n" + "male;20\nfemale;30\n" * 100, ()),
+        ("2019;2020\n" + "1;2\n3;4\n" * 100, ()),
     ],
     ids=[
         "a name with sep=",
@@ -109,6 +115,8 @@ def test_a_first_line_that_is_no_header_is_refused(tmp_path, case):
         "one column",
         "some with a semicolon",
         "a delimiter that is named",
+        "a value of its name",
+        "years",
     ],
 )
 def test_what_is_no_title(tmp_path, text, options):
