@@ -122,7 +122,7 @@ def _is_release(folder: Path) -> bool:
         return False
     try:
         manifest = json.loads((folder / MANIFEST).read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(manifest, dict) and isinstance(manifest.get("files"), dict)
 

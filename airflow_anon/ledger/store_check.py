@@ -78,6 +78,6 @@ def releases_in(share: str) -> set[tuple[str, str]]:
 def _is_manifest(address: str) -> bool:
     try:
         manifest = json.loads(content_of(address) or b"")
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(manifest, dict) and isinstance(manifest.get("files"), dict)

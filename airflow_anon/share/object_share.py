@@ -24,7 +24,7 @@ from airflow_anon.transport import object_store
 from airflow_anon.transport.object_store import StoreError
 from airflow_anon.transport.release_files import CURRENT, MANIFEST
 from airflow_anon.transport.release_pointer import Pointer
-from engine import write_manifest
+from engine import strict_json, write_manifest
 
 
 @contextlib.contextmanager
@@ -272,7 +272,8 @@ class ObjectShare:
     ) -> str | None:
         """Return what of a release is not as its manifest says; None if all is."""
         try:
-            files = {name: (entry["bytes"], entry["sha256"]) for name, entry in json.loads(manifest)["files"].items()}
+            listed = strict_json(manifest)["files"].items()
+            files = {name: (entry["bytes"], entry["sha256"]) for name, entry in listed}
         except (ValueError, KeyError, TypeError, AttributeError):
             return f"{MANIFEST} cannot be read"
         present = object_store.listed(self.release(release_id))

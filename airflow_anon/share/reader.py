@@ -7,7 +7,6 @@ nor its connections: the client finds its login where it always does, or in `sto
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import tempfile
 from collections.abc import Callable, Mapping
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_anon.transport.object_store import is_in_store
 from airflow_anon.transport.release_files import CURRENT, MANIFEST
 from airflow_anon.transport.release_pointer import Pointer
-from engine import InvalidData, VerificationFailed, read_release
+from engine import InvalidData, VerificationFailed, read_release, strict_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,7 +94,7 @@ def _copy(place: str, folder: Path, storage_options: dict[str, Any]) -> None:
 def _files(place: str, manifest: bytes) -> list[str]:
     """Return the names of the files of a release; none leads out of its folder."""
     try:
-        names = list(json.loads(manifest)["files"])
+        names = list(strict_json(manifest)["files"])
         is_plain = all(_PLAIN_NAME.fullmatch(name) and name != MANIFEST for name in names)
     except (ValueError, KeyError, TypeError):
         is_plain = False

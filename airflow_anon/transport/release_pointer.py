@@ -9,6 +9,8 @@ import json
 import re
 from dataclasses import asdict, dataclass
 
+from engine import strict_json
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -35,7 +37,7 @@ class Pointer:
     def read(cls, content: bytes) -> Pointer | None:
         """Read the content of an object; None if it is no pointer."""
         try:
-            document = json.loads(content)
+            document = strict_json(content)
             found = cls(release_id=document["release_id"], manifest_sha256=document["manifest_sha256"])
             is_valid = _NAME.fullmatch(found.release_id) and _SHA256.fullmatch(found.manifest_sha256)
         except (ValueError, KeyError, TypeError):

@@ -207,7 +207,7 @@ def _is_replaceable(folder: Path) -> bool:
         return False
     names = {path.name for path in folder.iterdir()}
     try:
-        return not names or names <= {MANIFEST, *json.loads((folder / MANIFEST).read_bytes())["files"]}
+        return not names or names <= {MANIFEST, *strict_json((folder / MANIFEST).read_bytes())["files"]}
     except (OSError, ValueError, KeyError, TypeError):
         return False
 

@@ -9,7 +9,6 @@ happened; where neither is there, nobody can tell, and nothing is released.
 from __future__ import annotations
 
 import datetime as dt
-import json
 import secrets
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -20,6 +19,7 @@ from typing import Any
 from engine.errors import VaultRefused
 from engine.job.job import Job
 from engine.job.open_series import SeriesRun, open_series
+from engine.json_document import strict_json
 from engine.pipeline.release import file_sha256
 from engine.series.vault import Known, Proposal
 from engine.tables.release_files import MANIFEST, REPORT
@@ -129,7 +129,7 @@ def _manifest_in(folder: Path) -> str | None:
 def _release_in(folder: Path) -> dict[str, Any] | None:
     """Return what the report in a release folder says of its series."""
     try:
-        found = json.loads((folder / REPORT).read_text(encoding="utf-8")).get("series")
+        found = strict_json((folder / REPORT).read_bytes()).get("series")
     except (OSError, ValueError, AttributeError):
         return None
     return found if isinstance(found, dict) else None

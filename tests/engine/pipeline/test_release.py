@@ -112,7 +112,10 @@ def test_an_added_file_is_detected(release, name):
 
 @pytest.mark.parametrize(
     "content",
-    ["", "null", "[]", "{}", '{"files": null}', '{"files": []}', '{"files": {"data.parquet": null}}', "\xff", "{"],
+    [
+        *("", "null", "[]", "{}", '{"files": null}', '{"files": []}', '{"files": {"data.parquet": null}}', "\xff", "{"),
+        *('{"files": {}, "files": {}}', '{"files": {"a": {"bytes": NaN}}}', "[" * 100_000),
+    ],
 )
 def test_a_manifest_that_is_none(release, content):
     (release / MANIFEST).write_bytes(content.encode("latin-1"))
