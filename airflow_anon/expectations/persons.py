@@ -198,7 +198,9 @@ class ExpectPersonsInEachClass(ReleaseExpectation):
         for key, found in zip(PERSONS, (file.number, share), strict=True):
             if self.figures.get(key) is not None and not _equal(self.figures[key], found):
                 yield key
-        if (self.figures.get(KNOWS) or "any-row") != ({"rows": self.known_rows} if self.known_rows else self.knows):
+        knows = self.figures.get(KNOWS)
+        own = {"rows": self.known_rows} if self.known_rows else self.knows
+        if ("any-row" if knows is None else knows) != own:
             yield KNOWS
         if not _same_further_rows(self.figures.get(FURTHER), file):
             yield FURTHER

@@ -150,8 +150,7 @@ class _Reported:
         all_rows = report.get("rows" if job.subset is None else "population_rows")
         form, suppressed, below = _suppressed(report, job)
         rows = report.get("rows")
-        withheld = {None} if below is not None else set()
-        figures = [figure for figure in (rows, suppressed, all_rows) if figure not in withheld]
+        figures = [figure for figure in (rows, suppressed, all_rows) if below is None or figure is not None]
         if job.mixes_levels and levels is not None:
             raise ValueError(
                 "report: solution.levels must be null, since the job mixes levels; the release was made by another job"
@@ -190,7 +189,7 @@ def _suppressed(report: Mapping[str, Any], job: Job) -> tuple[Literal["star", "d
     stated = report.get("suppressed_class")
     stated = stated if isinstance(stated, Mapping) else {}
     form = stated.get("form")
-    if form not in {"none", "star", "drop"}:
+    if form not in ("none", "star", "drop"):
         raise ValueError("report: suppressed_class.form must be none, star or drop")
     if form == "star" and job.output is not None and job.output.suppressed == "drop":
         raise ValueError("report: suppressed_class.form is star, and the job leaves suppressed records out")

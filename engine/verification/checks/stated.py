@@ -28,7 +28,7 @@ def check_stated(schema: pa.Schema, job: Job, report: Mapping[str, Any]) -> Find
     schema : pyarrow Schema
         Of the release; of linked tables the report states the columns of all.
     """
-    wrong = [*_wrong_columns(schema, job, report), *_wrong_models(job, report)]
+    wrong = [*_wrong_columns(schema, job, report), *_wrong_shares(job, report), *_wrong_models(job, report)]
     text = f"the report says another thing of {', '.join(wrong)}" if wrong else "the report states columns and models"
     return Finding("report", not wrong, None, None, None, Message(text))
 
@@ -36,6 +36,14 @@ def check_stated(schema: pa.Schema, job: Job, report: Mapping[str, Any]) -> Find
 def _wrong_columns(schema: pa.Schema, job: Job, report: Mapping[str, Any]) -> Iterator[str]:
     if report.get("columns") != (list(job.released) if job.tables is not None else schema.names):
         yield "columns"
+
+
+def _wrong_shares(job: Job, report: Mapping[str, Any]) -> Iterator[str]:
+    """Name shares of a local recoding that are not one for each level; how they are rounded depends on the source."""
+    for name, shares in report["solution"].get("shares", {}).items() if job.mixes_levels else ():
+        hierarchy = job.attributes[name].hierarchy
+        if hierarchy is not None and len(shares) != hierarchy.level_count:
+            yield f"solution.shares.{name}"
 
 
 def _wrong_models(job: Job, report: Mapping[str, Any]) -> Iterator[str]:

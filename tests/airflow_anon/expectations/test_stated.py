@@ -53,3 +53,11 @@ def test_parameters_that_an_earlier_version_left_out():
     assert names_model({"model": "l-diversity", "l": 2, "population": "there/people.csv"}, model)
     assert not names_model({"model": "l-diversity", "l": 2, "missing": "value"}, model)
     assert not names_model({"l": 2}, model)
+
+
+@pytest.mark.parametrize("form", [None, [], {}, "refused", True])
+def test_a_form_of_suppressed_records_that_is_none_builds_no_suite(release, form):
+    job, table, report = release
+    changed = {**report, "suppressed_class": {**report["suppressed_class"], "form": form}}
+    with pytest.raises(ValueError, match=r"report: suppressed_class\.form must be none, star or drop"):
+        build.validate(job, table, changed, source_rows=15)

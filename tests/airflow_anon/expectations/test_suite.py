@@ -259,7 +259,7 @@ def test_report_without_a_solution_builds_no_suite(release, solution):
         release_suite(job, {**report, "solution": solution}, source_rows=13)
 
 
-@pytest.mark.parametrize("records", [-1, None, True, 1.0])
+@pytest.mark.parametrize("records", [-1, None, True, 1.0, {}, [1]])
 def test_report_without_a_number_of_suppressed_records_builds_no_suite(release, records):
     job, _, report = release
     stated = {**report["suppressed_class"], "records": records}

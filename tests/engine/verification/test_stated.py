@@ -117,3 +117,11 @@ def test_another_number_of_records_of_the_file_is_found(release, number):
     assert failed(verify(table, job, other)) == ["rows"]
     del other["released"]  # as of an earlier version
     assert failed(verify(table, job, other)) == []
+
+
+@pytest.mark.parametrize("change", [lambda _: [], lambda shares: shares[:-1], lambda shares: [*shares, 0.0]])
+def test_shares_of_other_levels_than_those_of_a_hierarchy_are_found(change):
+    job, table, report = released(transformation="local-recoding")
+    assert failed(verify(table, job, report)) == []
+    report["solution"]["shares"]["age"] = change(report["solution"]["shares"]["age"])
+    assert failed(verify(table, job, report)) == ["report"]
