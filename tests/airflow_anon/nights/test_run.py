@@ -18,6 +18,7 @@ from airflow_anon.demo.warehouse import direct_identifiers
 from airflow_anon.jobs import release_asset
 from engine import check_manifest, load_job
 from tests.airflow_anon.nights.night import JOBS, found, prepared, release_of, states
+from tests.engine.cli.command_line import program
 from tests.places import FILES
 from tests.profiles import thorough
 
@@ -57,6 +58,9 @@ def test_release_arrives_in_both_shares(world, stem):
     suppressed = classes.pop(("*",) * len(job.quasi_identifiers), 0)
     assert min(classes.values()) >= job.minimum_class_size
     assert suppressed <= job.suppression_limit * table.num_rows
+    verified = program("verify", release, path)
+    assert (verified.returncode, verified.stderr) == (0, "")
+    assert "holds  documents: they are those of the file" in verified.stdout.splitlines()
 
 
 def view_of(stem):
