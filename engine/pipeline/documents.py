@@ -12,14 +12,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from engine import __version__
 from engine.codebook.codebook import codebook
 from engine.codebook.readme import readme
-from engine.errors import InvalidJob
 from engine.job.document import without_folders
 from engine.job.job import Job
+from engine.job.yaml_text import read_yaml
 from engine.json_document import strict_json
 from engine.message import Message
 from engine.tables.class_table import ClassTable
@@ -69,9 +67,9 @@ def _other_texts(folder: Path, job: Job, report: Mapping[str, Any], classes: Cla
 def _is_named(folder: Path, report: Mapping[str, Any]) -> bool:
     """Tell whether the job file has the hash that the report names."""
     try:
-        written = yaml.safe_load(_content(folder / JOB) or b"")
+        written = read_yaml((_content(folder / JOB) or b"").decode("utf-8"))
         text = json.dumps(without_folders(written), sort_keys=True)
-    except (yaml.YAMLError, InvalidJob, ValueError, TypeError, AttributeError, RecursionError):
+    except (ValueError, TypeError, AttributeError):
         return False
     return report.get("job_sha256") == hashlib.sha256(text.encode()).hexdigest()
 

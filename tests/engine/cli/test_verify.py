@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -209,6 +210,9 @@ def test_verify_tells_a_manifest_that_is_none(folder, manifest):
     assert "manifest.json cannot be read; the folder was changed" in done.stderr
 
 
+LETTERS = [f"a{number}" for number in range(64)]
+
+
 @pytest.mark.parametrize(
     ("name", "change"),
     [
@@ -224,6 +228,9 @@ def test_verify_tells_a_manifest_that_is_none(folder, manifest):
         ("job.yaml", lambda _: ""),
         ("job.yaml", lambda _: "[" * 5000),
         ("job.yaml", lambda _: "a: &a [*a]\n\x00"),
+        ("job.yaml", lambda text: text.replace("k: 2", "k: 50\n  k: 2")),
+        # 2 ^ 64 entries
+        ("job.yaml", lambda _: "a0: &a0 [b]\n" + "".join(f"{x}: &{x} [*{y}, *{y}]\n" for y, x in pairwise(LETTERS))),
     ],
 )
 def test_verify_compares_the_documents_that_readers_open(folder, name, change):
