@@ -283,9 +283,15 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _findings(folder: Path, job: Job) -> list[Finding]:
-    from engine.pipeline.documents import compared_documents, is_compared  # noqa: PLC0415 (errors need no pyarrow)
+    from engine.pipeline.documents import compared_documents  # noqa: PLC0415 (errors need no pyarrow)
     from engine.pipeline.formats import compared_formats  # noqa: PLC0415 (as above)
-    from engine.verification import class_table, has_structure, release_of, verify  # noqa: PLC0415 (as above)
+    from engine.verification import (  # noqa: PLC0415 (as above)
+        class_table,
+        has_structure,
+        is_of_this_version,
+        release_of,
+        verify,
+    )
 
     try:
         report = _report(folder)
@@ -307,7 +313,7 @@ def _findings(folder: Path, job: Job) -> list[Finding]:
         findings = verify(given, job, report, series=series_evidence(job, report), fingerprint_key=key)
     # what does not hold is described by no document
     if classes is not None and all(finding.holds or not finding.is_told for finding in findings):
-        if is_compared(report):
+        if is_of_this_version(report):
             findings.append(compared_documents(folder, job, report, classes))
         else:
             print(f"note   documents: {CODEBOOK}, {README} and {JOB} are of another version, and were not compared")

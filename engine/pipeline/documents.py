@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from engine import __version__
 from engine.codebook.codebook import codebook
 from engine.codebook.readme import readme
 from engine.job.document import without_folders
@@ -25,12 +24,6 @@ from engine.tables.release_files import CODEBOOK, JOB, README
 from engine.verification import Finding
 
 CHECK = "documents"
-
-
-def is_compared(report: Mapping[str, Any]) -> bool:
-    """Tell whether the documents of a release are of this version, as its report says."""
-    versions = report.get("versions")
-    return isinstance(versions, Mapping) and versions.get("airflow-anon") == __version__
 
 
 def compared_documents(folder: Path, job: Job, report: Mapping[str, Any], classes: ClassTable) -> Finding:

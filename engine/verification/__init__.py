@@ -7,8 +7,17 @@ reads the population.
 
 from __future__ import annotations
 
+from engine.verification.checks.stated import is_of_this_version
 from engine.verification.finding import Finding
 from engine.verification.output import class_table, has_structure, release_of, verify
 from engine.verification.recount import recount
 
-__all__ = ["Finding", "class_table", "has_structure", "recount", "release_of", "verify"]
+__all__ = [
+    "Finding",
+    "class_table",
+    "has_structure",
+    "is_of_this_version",
+    "recount",
+    "release_of",
+    "verify",
+]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
+from engine import __version__
 from engine.message import Message
 from engine.verification.finding import Finding
 
@@ -18,6 +19,12 @@ _OF_RUN = {"description", "holds", "observed", "required", "sense", "margin", "r
 """Keys of an entry that are no parameters of its model."""
 _FILES = {"population", "subset"}
 """Parameters that are paths: the same file has another one on each machine."""
+
+
+def is_of_this_version(report: Mapping[str, Any]) -> bool:
+    """Tell whether the words of a report are those of this version; another one describes the same in others."""
+    versions = report.get("versions")
+    return isinstance(versions, Mapping) and versions.get("airflow-anon") == __version__
 
 
 def check_stated(schema: pa.Schema, job: Job, report: Mapping[str, Any]) -> Finding:
@@ -51,16 +58,19 @@ def _wrong_models(job: Job, report: Mapping[str, Any]) -> Iterator[str]:
     stated = report.get("privacy")
     stated = stated if isinstance(stated, list) else []
     reference = "released records" if report["suppressed_class"]["form"] == "drop" else "all records"
-    written = job.document()["privacy"]
-    for place, (entry, parameters) in enumerate(zip_longest(stated, written)):
-        if not isinstance(entry, Mapping) or parameters is None or not _is_of(entry, job, place, parameters, reference):
+    same_words = is_of_this_version(report)
+    for place, (entry, written) in enumerate(zip_longest(stated, job.document()["privacy"])):
+        described = isinstance(entry, Mapping) and written is not None
+        if not described or not _is_of(entry, job, place, written, reference, same_words=same_words):
             yield f"privacy.{place}"
 
 
-def _is_of(entry: Mapping[str, Any], job: Job, place: int, written: Mapping[str, Any], reference: str) -> bool:
+def _is_of(
+    entry: Mapping[str, Any], job: Job, place: int, written: Mapping[str, Any], reference: str, *, same_words: bool
+) -> bool:
     """Tell whether an entry has the parameters of a model; a default may be left out, as earlier versions did."""
     counted, defaults = job.counted_privacy[place], type(job.privacy[place]).model_fields
-    if entry.get("description") != counted.describe() or "model" not in entry:
+    if "model" not in entry or (same_words and entry.get("description") != counted.describe()):
         return False
     if entry.get("reference") not in {None, reference if counted.compares_with_table else None}:
         return False

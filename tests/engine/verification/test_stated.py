@@ -125,3 +125,14 @@ def test_shares_of_other_levels_than_those_of_a_hierarchy_are_found(change):
     assert failed(verify(table, job, report)) == []
     report["solution"]["shares"]["age"] = change(report["solution"]["shares"]["age"])
     assert failed(verify(table, job, report)) == ["report"]
+
+
+def test_a_model_may_be_described_in_the_words_of_another_version(release):
+    job, table, report = release
+    report = copy.deepcopy(report)
+    report["privacy"][0]["description"] = "others"
+    assert "report" in failed(verify(table, job, report))
+    report["versions"]["airflow-anon"] = "0.0.9"
+    assert not failed(verify(table, job, report))
+    report["privacy"][0]["k"] += 1
+    assert "report" in failed(verify(table, job, report))
