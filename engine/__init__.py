@@ -8,6 +8,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from engine.version import VERSION
+
 if TYPE_CHECKING:
     from engine.backends.spark_access import CountedApart, SparkAccess
     from engine.backends.spark_apart import CountApart
@@ -64,7 +66,7 @@ if TYPE_CHECKING:
     from engine.tables.row_cap import RowsBeyond
     from engine.verification import Finding, recount, verify
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 # the name in the module is the same unless another name follows a colon
 _HOMES = {

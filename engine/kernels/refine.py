@@ -120,11 +120,11 @@ def class_counts(gid: NDArray[np.int32], classes: int, counts: NDArray[np.int64]
     others = np.zeros((3, classes), np.int64)
     second, third, fourth = others[0], others[1], others[2]
     for four in range(rows >> two):
-        r = four << two
-        total[of[r]] += counts[r]
-        second[of[r + one]] += counts[r + one]
-        third[of[r + two]] += counts[r + two]
-        fourth[of[r + three]] += counts[r + three]
+        row = four << two
+        total[of[row]] += counts[row]
+        second[of[row + one]] += counts[row + one]
+        third[of[row + two]] += counts[row + two]
+        fourth[of[row + three]] += counts[row + three]
     for r in range(rows & ~three, rows):
         total[of[r]] += counts[r]
     for c in range(classes):

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from engine import __version__
 from engine.message import Message
 from engine.verification.finding import Finding
+from engine.version import VERSION
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,7 +24,7 @@ _FILES = {"population", "subset"}
 def is_of_this_version(report: Mapping[str, Any]) -> bool:
     """Tell whether the words of a report are those of this version; another one describes the same in others."""
     versions = report.get("versions")
-    return isinstance(versions, Mapping) and versions.get("airflow-anon") == __version__
+    return isinstance(versions, Mapping) and versions.get("airflow-anon") == VERSION
 
 
 def check_stated(schema: pa.Schema, job: Job, report: Mapping[str, Any]) -> Finding:

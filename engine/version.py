@@ -1,0 +1,3 @@
+"""The version of the project, which each report names."""
+
+VERSION = "0.1.0"
