@@ -42,6 +42,11 @@ def _init(options: argparse.Namespace) -> int:
     tables = options.table.split(",") if options.omop else []
     if len(tables) > 1:
         return _init_linked(options, tables)
+    if "," in options.table and '"' not in options.table:
+        raise AirflowFailException(
+            f"--table {options.table}: only tables of OMOP (--omop) are drafted as one job; draft each, and put "
+            "what is under source and attributes of each under tables of one job (docs/linked-tables.md)"
+        )
     name = options.name or split_table(options.table)[-1]
     target = Path(options.output or f"{job_name(name)}.yaml")
     check_target(target)

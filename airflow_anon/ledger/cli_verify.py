@@ -194,7 +194,7 @@ def _lines(address: str, found: dict[str, Any], status: int) -> list[str]:
     lines += [f"TAMPERED  {broken['what']}" for broken in found["breaks"]]
     for file in found["files"] or []:
         if file["name"] == CURRENT and file["state"] != UNREACHABLE:
-            lines.append(f"LINK      {CURRENT} leads readers of {file['job']} not to entry {file['sequence']}")
+            lines.append(f"LINK      {CURRENT} does not lead readers of {file['job']} to entry {file['sequence']}")
             continue
         why = f": {file['why']}" if file["why"] else ""
         lines.append(f"FILE      {file['name']} of entry {file['sequence']} ({file['job']}): {file['state']}{why}")
@@ -227,4 +227,8 @@ def _given_up_text(share: dict[str, Any]) -> str:
 
 def _orphan_text(orphan: dict[str, Any]) -> str:
     release = f"release {orphan['release_id']} of {orphan['job']}"
-    return f"{release} has no entry" if orphan["sequence"] is None else f"{release} is gone, entry {orphan['sequence']}"
+    if orphan["sequence"] is None:
+        return f"{release} has no entry: put the ledger back that has it, or delete this release from the share"
+    return (
+        f"{release} is gone, entry {orphan['sequence']}: put it back, or `airflow-anon give-up` the share that lost it"
+    )

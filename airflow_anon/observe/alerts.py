@@ -28,7 +28,17 @@ if TYPE_CHECKING:
     from airflow_anon.ledger.form_publication import Delivered
 
 Kind = Literal[
-    "refused", "failed", "tampered", "margin", "loss", "suppression", "levels", "withheld", "recalled", "given-up"
+    "refused",
+    "failed",
+    "tampered",
+    "older",
+    "margin",
+    "loss",
+    "suppression",
+    "levels",
+    "withheld",
+    "recalled",
+    "given-up",
 ]
 RELEASED, RECALLED, GIVEN_UP = "released", "recalled", "given-up"
 NOTICES = (RECALLED, GIVEN_UP)
@@ -168,6 +178,7 @@ def alerts_of(
         return [_notice(entry)]
     settings = settings or AlertSettings()
     before = list(_releases(earlier))
+    notices = list(notices)
     since = max((one.sequence for one in before if one.dag_id == entry.dag_id), default=0)
     found = [_notice(one) for one in notices if one.sequence > since]
     found += [] if delivered is None else _tampered(entry, delivered)
@@ -175,6 +186,7 @@ def alerts_of(
         return [_unreleased(entry, reason), *found]
     same = takewhile(lambda one: one.job_sha256 == entry.job_sha256, before)
     nights = [] if series is None else _nights(entry, series, settings)
+    found += _older(entry, before, notices)
     return [*found, *_margin(entry, settings), *_outside(entry, list(same), settings, smallest), *nights]
 
 
@@ -232,6 +244,17 @@ def _tampered(entry: Entry, delivered: Delivered) -> Iterable[Alert]:
 
     for harm in harm_words(delivered.model_dump()):
         yield _alert("tampered", entry, f"found a change in what readers had before it: {harm}")
+
+
+def _older(entry: Entry, before: Sequence[Entry], notices: Sequence[Entry]) -> Iterable[Alert]:
+    """Tell of a release that readers do not get: after a clock that ran ahead, nights are green and unread."""
+    recalled = {one.release_id for one in notices if one.outcome == RECALLED}
+    kept = (one.release_id or "" for one in before if one.dag_id == entry.dag_id and one.release_id not in recalled)
+    newest = max(kept, default="")
+    if newest > (entry.release_id or ""):
+        yield _alert(
+            "older", entry, f"is older than {newest}, which readers keep; if the date of that one is wrong, recall it"
+        )
 
 
 def _margin(entry: Entry, settings: AlertSettings) -> Iterable[Alert]:

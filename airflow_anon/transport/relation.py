@@ -132,12 +132,17 @@ def wanted_columns(present: Sequence[str], attributes: Mapping[str, str], relati
     if twice:
         raise AirflowFailException(f"{relation}: has more than one column {_named(twice)}; give each its own name")
     unnamed = sorted(set(present) - set(attributes))
+    gone = sorted(set(attributes) - set(present))
     if relation.is_population:
-        _check_population(unnamed, sorted(set(attributes) - set(present)), attributes, relation)
+        _check_population(unnamed, gone, attributes, relation)
     if unnamed:
+        # A new name of an old column must not be taken for a new column, whose role somebody would choose anew.
+        renamed = (
+            f"; or, if it is a new name of {_named(gone)}, rename that, which is not there any more" if gone else ""
+        )
         raise AirflowFailException(
             f"{relation}: has the column {_named(unnamed)}, which the job does not name; give it a role under "
-            f"attributes (identifying to leave it out), or leave it out of the query"
+            f"attributes (identifying to leave it out), or leave it out of the query{renamed}"
         )
     wanted = [name for name, role in attributes.items() if role != "identifying"]
     missing = sorted(set(wanted) - set(present))

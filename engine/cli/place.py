@@ -57,7 +57,8 @@ def run_place(options: argparse.Namespace) -> str:
     known = builder.rows(())
     _check(options.column, known, new)
     before = _replace(path, _text(new, builder.delimiter))
-    return f"{len(new)} values were placed in {path.name}; as it was before, it is {before.name}"
+    placed = "1 value was placed" if len(new) == 1 else f"{len(new)} values were placed"
+    return f"{placed} in {path.name}; as it was before, it is {before.name}"
 
 
 def _hierarchy(job: Job, column: str) -> CsvFile:

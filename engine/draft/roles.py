@@ -188,9 +188,11 @@ def _coarsened(profile: Profile, words: Sequence[str]) -> Proposal:
         form = {} if profile.format == "YYYY-MM-DD" else {"format": profile.format}
         hierarchies = [({"builder": "date", **form, "levels": ["year", "decade"]}, 1, "from years on, as Safe Harbor")]
     elif profile.kind == "zip":
+        three = "three digits at most, as Safe Harbor"
+        elsewhere = "if they are not of the United States, decide: builder postcode"
         hierarchies = [
-            ({"builder": "zip"}, 2, "three digits at most, as Safe Harbor"),
-            ({"builder": "zip", "pad": True}, 2, "three digits at most, as Safe Harbor; leading zeros were lost"),
+            ({"builder": "zip"}, 2, f"{three}; {elsewhere}"),
+            ({"builder": "zip", "pad": True}, 2, f"{three}; leading zeros were lost; {elsewhere}"),
             *(
                 ({"builder": "redaction", "length": length, "alphabet": "any"}, 1, "cut from the right")
                 for length in {len(value) for value in profile.values[:1]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import email
+import itertools
 import json
 import logging
 import os
@@ -23,12 +24,15 @@ from tests.airflow_anon.entries import JOB_SHA256, entry_of
 from tests.ports import free_port
 
 DAG_ID = "stays_at_night"
+NIGHTS = itertools.count(1)
+"""Release ids begin with the night, so that a later one is newer."""
 
 
 def document_of(run_id, *, outcome="released", loss=0.3, share=0.02, job="stays", group="", reason=None, dag=DAG_ID):
     """Give a document of the ledger, as far as alerts need it."""
     released = outcome == "released"
-    publication = {"release_id": f"{run_id}-{group}", "manifest_sha256": "c" * 64, "folder": None, "files": {}}
+    release_id = f"{next(NIGHTS):04}-{run_id}-{group}"
+    publication = {"release_id": release_id, "manifest_sha256": "c" * 64, "folder": None, "files": {}}
     return {
         "format": 1,
         "outcome": outcome,

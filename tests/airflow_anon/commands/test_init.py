@@ -49,6 +49,7 @@ REFUSED = {
     "no connection": (["--conn=elsewhere", "--table=stays"], 2, "connection 'elsewhere' is not defined"),
     "a bad name": (["--conn=warehouse", "--table=a..b"], 2, "write it as table, schema.table"),
     "down": (["--conn=down", "--table=stays"], 1, "nothing listens at the host and port"),
+    "several tables": (["--conn=warehouse", "--table=stays,nobody"], 2, "draft each, and put"),
     "not of omop": (["--conn=warehouse", "--table=stays", "--omop"], 2, "is no table of OMOP CDM 5.4"),
 }
 

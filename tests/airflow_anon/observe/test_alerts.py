@@ -215,6 +215,19 @@ def test_a_recall_is_told_until_something_is_released():
     assert alerts_of(entry_of(11), [entry_of(10), before], notices=[recall]) == []
 
 
+def test_a_release_that_readers_do_not_get_is_told_until_the_newer_one_is_recalled():
+    """A clock ran ahead: without a word each night would be green, and readers would have one release for years."""
+    ahead = entry_of(7, release_id="20280229T024500Z-0123abcd")
+    tonight = entry_of(9)
+    (alert,) = alerts_of(tonight, [ahead])
+    assert alert.kind == "older"
+    assert "20280229T024500Z-0123abcd, which readers keep" in alert.text
+    assert alerts_of(tonight, [entry_of(8, dag_id="elsewhere", release_id=ahead.release_id)]) == []
+    assert alerts_of(entry_of(9, outcome="failed"), [ahead])[0].kind == "failed"
+    recall = entry_of(8, **{**RECALL, "release_id": ahead.release_id})
+    assert kinds(alerts_of(tonight, [ahead], notices=[recall])) == ["recalled"]
+
+
 def test_a_recall_after_the_last_attempt_is_told_at_once():
     assert kinds(alerts_of(entry_of(7), [entry_of(6)], notices=[entry_of(8, **RECALL)])) == ["recalled"]
 

@@ -203,6 +203,14 @@ def test_undeclared_column_is_never_passed_through(monkeypatch, tmp_path):
     assert files_of(tmp_path / "staging") == []
 
 
+@pytest.mark.parametrize(("old", "columns"), [("diagnosis", "id, age, sex, icd"), ("id", "mrn, age, sex, diagnosis")])
+def test_a_renamed_column_is_told_with_its_old_name(monkeypatch, tmp_path, old, columns):
+    """Else whoever follows the error chooses a new role for an old column, and the next night fails again."""
+    sqlite_connection(monkeypatch, tmp_path / "w.db", [(1, 30, "f", "I10")], columns)
+    with pytest.raises(AirflowFailException, match=f"a new name of '{old}', rename that"):
+        extract(tmp_path)
+
+
 def test_missing_column(monkeypatch, tmp_path):
     """A declared column that the table lacks is named."""
     sqlite_connection(monkeypatch, tmp_path / "w.db", [(1, 30, "f")], "id, age, sex")

@@ -52,8 +52,9 @@ def test_a_run_that_did_not_know_a_value_knows_it_then(job, capsys):
     assert rows == [tuple(line.split(";")) for line in [*BEFORE.splitlines(), *NEW.splitlines()]]
 
 
-def test_each_version_stays(job):
+def test_each_version_stays(job, capsys):
     assert place(job, "orange-secret;warm;*\n") == 0
+    assert "1 value was placed" in capsys.readouterr().out
     first = (job.parent / "colour.csv").read_text()
     assert place(job, "purple-secret;cold;*\n") == 0
     assert (job.parent / "colour.csv.v1").read_text() == BEFORE

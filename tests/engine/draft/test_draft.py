@@ -121,6 +121,13 @@ def test_what_nobody_can_place_is_generalized_or_left_out():
     ]
 
 
+def test_postcodes_are_taken_for_those_of_the_united_states_and_the_draft_asks():
+    """Elsewhere other areas are small, and nothing but a person knows the country."""
+    text = drafted(patients(300))[0].text
+    (line,) = (one for one in text.splitlines() if one.strip().startswith("zip:"))
+    assert "if they are not of the United States, decide" in line
+
+
 def test_long_texts_in_a_column_of_postcodes_stay_in_the_source():
     """The redaction of a job has 64 characters at most."""
     odd = patients(300).assign(zip=["y" * (65 + number % 3) for number in range(300)])
