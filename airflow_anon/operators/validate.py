@@ -335,7 +335,9 @@ def _report(folder: Path) -> dict[str, Any]:
 def _reason(problem: Exception) -> str:
     if isinstance(problem, EngineError):
         return problem.message
-    return f"{problem.filename or problem}: not found" if isinstance(problem, OSError) else str(problem)
+    if isinstance(problem, OSError):
+        return f"{problem.filename or problem}: not found; clear the whole run, since staging is removed at its end"
+    return str(problem)
 
 
 def _failure(document: Mapping[str, Any]) -> str:

@@ -94,7 +94,7 @@ def refuse_unmounted(shares: Iterable[Share], ledger: Ledger, name: str) -> None
         if Path(place).parent in missing:
             raise AirflowException(
                 f"{Path(place).parent}: is not there, and the ledger has releases in it; mount the share, and clear "
-                "this task. If it is gone for good, say so by `airflow-anon give-up`"
+                "the whole run, whose staging is gone. If the share is gone for good, say so by `airflow-anon give-up`"
             )
 
 

@@ -7,6 +7,7 @@ In: an exception. Out: an XCom `refusal` of the failed task: whether it is a ref
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -61,9 +62,16 @@ def _refusal(problem: Exception) -> dict[str, Any]:
     refused = isinstance(problem, ReleaseRefused)
     # This package raises only Airflow's exceptions on purpose; the text of others may contain a value.
     known = isinstance(problem, AirflowException)
-    message = _message(problem) if known else Message("ended unexpectedly; its log has more")
+    message = _message(problem) if known else Message(_unexpected(problem))
     said = {"message": str(message), "message_parts": message.parts}
     return {"refused": refused, "error": type(problem).__name__, **said}
+
+
+def _unexpected(problem: Exception) -> str:
+    """Return what may be told of a foreign exception: of the system's errors what the system calls them."""
+    if isinstance(problem, OSError) and problem.errno is not None:
+        return f"ended unexpectedly: {os.strerror(problem.errno)}; its log has more"
+    return "ended unexpectedly; its log has more"
 
 
 def _message(problem: Exception) -> Message:

@@ -72,7 +72,9 @@ def explain(problem: BaseException) -> str:
     origin = _origin(problem)
     if isinstance(origin, OSError) and origin.errno is not None:
         # not its own text: pyarrow raises it too
-        named = "" if origin.filename is None else f": {origin.filename}"
+        files = [str(one) for one in (origin.filename, origin.filename2) if one is not None]
+        # of a copy the second one is the target, whose disk is the full one
+        named = f": {' -> '.join(files)}" if files else ""
         return f"{type(origin).__name__}: {os.strerror(origin.errno)}{named}"
     state = _sqlstate(origin)
     kind = type(origin).__name__ + (f" (SQLSTATE {state})" if state else "") + _violated(origin, state)

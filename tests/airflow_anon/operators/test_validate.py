@@ -142,7 +142,10 @@ TAMPERED = {
     "folder added": (lambda staged: (staged.release / "more").mkdir(), "holds a folder"),
     "manifest replaced": (rewrite, "manifest.json is not the one that was written"),
     "manifest removed": (lambda staged: (staged.release / "manifest.json").unlink(), "has no manifest.json"),
-    "release moved away": (lambda staged: staged.release.rename(staged.staging / "elsewhere"), "release: not found"),
+    "release moved away": (
+        lambda staged: staged.release.rename(staged.staging / "elsewhere"),
+        "release: not found; clear the whole run",
+    ),
 }
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from types import SimpleNamespace
 
 import pyarrow as pa
@@ -208,6 +210,13 @@ def test_an_exception_with_a_message():
 
 def test_an_exception_with_a_text_has_one_part():
     assert raised(AirflowException("table 'person': is a view"))["message_parts"] == ["table 'person': is a view"]
+
+
+def test_of_an_error_of_the_system_its_name_is_told():
+    """A full disk at night: the alert says so, and not only that something happened."""
+    full = OSError(errno.ENOSPC, "Error writing Jane Roe", "/share/stays/data.parquet")
+    assert raised(full)["message"] == f"ended unexpectedly: {os.strerror(errno.ENOSPC)}; its log has more"
+    assert raised(OSError("Jane Roe"))["message"] == "ended unexpectedly; its log has more"
 
 
 def test_of_a_foreign_exception_nothing_is_told():

@@ -89,6 +89,13 @@ def test_an_error_of_the_system_is_named(wrap):
     assert PLANTED not in said
 
 
+def test_a_copy_names_the_target_too():
+    """It is the disk of the target that is full, and Python names the source first."""
+    full = OSError(errno.ENOSPC, "full", "/staging/data.parquet", None, "/share/data.parquet")
+    problem, _ = Task(raising(full)).ended(told)
+    assert str(problem).endswith(": /staging/data.parquet -> /share/data.parquet")
+
+
 def test_the_task_that_records_is_told_the_kind():
     task = Task(raising(pa.ArrowInvalid(PLANTED)))
     task.ended(told)
