@@ -71,7 +71,7 @@ def _found(ledger: Ledger, text: str) -> Entry:
         why = (
             "its publication has not ended; clear or end its run, or `airflow-anon settle` it"
             if waits
-            else "the ledger has no such release"
+            else "the ledger has no such release; one that lies in a share without an entry is deleted there by hand"
         )
         raise AirflowFailException(f"release {text!r}: {why}; `airflow-anon ledger list` lists them")
     if len(found) > 1:

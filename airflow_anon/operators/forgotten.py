@@ -57,15 +57,30 @@ def remove_abandoned(own: Path, base: Path, mark: str, context: Context, log: Lo
     for folder, note in staging.noted(base):
         if folder.parent == own:
             continue
-        if note.airflow != mark:
-            log.info("Staging folder %s: is of another Airflow, or variable %s was changed; left alone", folder, MARK)
-            continue
         try:
             quiet = staging.quiet_seconds(folder)
         except OSError:
             continue  # its own run, or another one, removes it now
+        if note.airflow != mark:
+            _tell_of_another(folder, quiet, log)
+            continue
         if quiet > ENDED_SECONDS and _is_over(note, quiet, context, log):
             _remove(folder, note, base, log)
+
+
+def _tell_of_another(folder: Path, quiet: float, log: Logger) -> None:
+    """Tell of a folder that only the other Airflow removes; one whose database was lost does not come back for it."""
+    of_another = f"is of another Airflow, or variable {MARK} was changed or lost with Airflow's database"
+    if quiet <= ENDED_SECONDS:
+        log.info("Staging folder %s: %s; left alone", folder, of_another)
+        return
+    log.warning(
+        "Staging folder %s: %s. It has patient data, and nothing in it was touched for %d days: if that Airflow is no "
+        "more, remove the folder",
+        folder,
+        of_another,
+        int(quiet // DAY),
+    )
 
 
 def _is_over(note: staging.Note, quiet: float, context: Context, log: Logger) -> bool:

@@ -619,6 +619,14 @@ class SqlShare:
         grants = grants_on(connection, target) if exists else []
         if exists:
             refuse_loss(connection, self.name, self.schema)
+            before, now = self._columns(connection, self.name), self._columns(connection, staging.name)
+            others = sorted({name for name, _ in before.items() ^ now.items()})
+            _log.warning(
+                "Table %s: is made anew, as the release has other columns or types (%s); its grants stay, its indexes "
+                "do not",
+                self.name,
+                ", ".join(map(repr, others)),
+            )
             _run(connection, f"DROP TABLE {target}")
         if connection.dialect.name == "postgresql":
             # a table that is not logged is empty after a crash of the server

@@ -159,6 +159,16 @@ def ended(**_):
 ENDED = SimpleNamespace(get_dagrun_state=ended, get_task_states=lambda **_: {"manual__1": {}})
 
 
+@pytest.mark.parametrize(("days", "told"), [(0, 0), (3, 1)])
+def test_what_an_airflow_that_is_gone_has_left_is_a_warning_after_a_day(base, mark, capfd, days, told):
+    """Its database was lost: nobody comes back for the patient data, and a line for information is not read."""
+    age(staged(base, "todays-job", "another"), days)
+    execute(base, ENDED)
+    warned = [line for line in capfd.readouterr().out.splitlines() if "if that Airflow is no more" in line]
+    assert len(warned) == told
+    assert all("warning" in line and "for 3 days" in line for line in warned)
+
+
 def test_another_airflow_on_the_same_volume_keeps_its_folders(base, mark):
     """Its runs have the ids of ours: those of other DAGs, and those of this one."""
     theirs = [staged(base, dag_id, "another") for dag_id in ("removed-job", "todays-job")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -252,6 +254,20 @@ def test_a_table_that_must_be_replaced_loses_nothing(postgres, tmp_path, stateme
     assert (held(postgres), waiting(postgres)) == (ROWS, [])
     assert share().publish("r2", "2" * 64, data(tmp_path, LATER)) == "loaded"
     assert held(postgres) == LATER
+
+
+@pytest.mark.parametrize("kind", [pytest.param("postgres", marks=pytest.mark.postgres), "sqlite"])
+def test_a_table_that_is_made_anew_is_told(request, tmp_path, caplog, kind):
+    """A type that changed in the source costs the readers their indexes: somebody wonders on the next day."""
+    engine = request.getfixturevalue(kind)
+    share().publish("r1", "1" * 64, data(tmp_path, ROWS))
+    ask(engine, "CREATE INDEX quick ON people (area)")
+    with caplog.at_level(logging.WARNING):
+        share().publish("r2", "2" * 64, data(tmp_path, LATER))
+        assert "made anew" not in caplog.text
+        share().publish("r3", "3" * 64, data(tmp_path, [("m", "2*", "x")], ("sex", "area", "more")))
+    assert "is made anew, as the release has other columns or types ('more')" in caplog.text
+    assert inspect(engine).get_indexes("people") == []
 
 
 @pytest.mark.parametrize("kind", [pytest.param("postgres", marks=pytest.mark.postgres), "sqlite"])
