@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
-from airflow_anon.transport.failure_kinds import connection_failure, is_missing_table
+from airflow_anon.transport.failure_kinds import connection_failure, is_wrong_query
 
 # Connection, transaction state, authorization, dependent objects, catalog, schema, rollback, syntax or access rule,
 # resources, limits of the program, object state, operator intervention.
@@ -46,13 +46,14 @@ def database_errors(doing: str, secret: str | None = None, *, reads: bool = Fals
     secret : str, optional
         The connection's password, blanked in the message.
     reads : bool
-        Whether the block only reads: a table that it lacks is then not one that another process is about to make.
+        Whether the block only reads: what it lacks is then not what another process is about to make.
 
     Raises
     ------
     AirflowException
-        Replaces any exception of the block, except Airflow's own exceptions. For a missing table that was to be read
-        it is an `AirflowFailException`: a retry would not find it either.
+        Replaces any exception of the block, except Airflow's own exceptions. Where it only
+        reads, and a table, a column or a function is missing, it is an `AirflowFailException`: a retry would not find
+        it either.
     """
     try:
         yield
@@ -63,7 +64,7 @@ def database_errors(doing: str, secret: str | None = None, *, reads: bool = Fals
         if secret:
             text = text.replace(secret, "***")
         origin = _origin(problem)
-        ends = reads and is_missing_table(_numbered(origin)[1], _sqlstate(origin))
+        ends = reads and is_wrong_query(_numbered(origin)[1], _sqlstate(origin))
         raise (AirflowFailException if ends else AirflowException)(f"{doing}: {text}") from None
 
 

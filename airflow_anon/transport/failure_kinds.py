@@ -21,7 +21,8 @@ _BY_TEXT = (
     (r"no route to host|network is unreachable", "route"),
 )
 _BY_STATE = (("28", "authentication"), ("3D000", "database"), ("53300", "full"))
-_MISSING_STATES = ("42P01", "42S02", "3F000")
+_WRONG_STATES = ("42P01", "42S02", "3F000", "42703", "42S22", "42883", "42601")
+"""SQLSTATEs of a missing table, schema, column or function, and of a statement that the database cannot read."""
 _WORDS = {
     "refused": "the connection was refused: nothing listens at the host and port of the connection; correct them, or "
     "start the database",
@@ -57,8 +58,8 @@ def connection_failure(text: str, state: str | None) -> str | None:
     return next((_WORDS[kind] for pattern, kind in _BY_TEXT if re.search(pattern, text, re.IGNORECASE)), None)
 
 
-def is_missing_table(text: str, state: str | None) -> bool:
-    """Tell whether a table or its schema is missing, which no retry mends."""
+def is_wrong_query(text: str, state: str | None) -> bool:
+    """Tell whether what a query names is missing, or the query cannot be read: no retry mends that."""
     if state is not None:
-        return state in _MISSING_STATES
-    return re.search(r"(^|: )no such table: ", text) is not None
+        return state in _WRONG_STATES
+    return re.search(r"(^|: )no such (table|column|function): ", text) is not None

@@ -93,6 +93,7 @@ def test_all_problems_at_once(warehouse, capsys):
 GOES_WRONG = {
     "down": ({"conn_id": "down", "table": "stays"}, 1, "nothing listens at the host and port"),
     "no table": ({"conn_id": "warehouse", "table": "stay"}, 2, "no such table: stay"),
+    "no column": ({"conn_id": "warehouse", "query": "select wards from stays"}, 2, "no such column: wards"),
     "no records": ({"conn_id": "warehouse", "table": "nobody"}, 2, "is empty"),
     "no connection": ({"conn_id": "elsewhere", "table": "stays"}, 2, "'elsewhere' is not defined"),
     "two statements": ({"conn_id": "warehouse", "query": "select 1; drop table stays"}, 2, "has a semicolon"),
