@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         VaultRefused,
         VerificationFailed,
     )
+    from engine.fingerprint_key import FingerprintKey
     from engine.frontiers.document import FrontierReport
     from engine.frontiers.page.chart import html as frontier_html
     from engine.frontiers.page.chart import picture as frontier_picture
@@ -81,6 +82,7 @@ _HOMES = {
     "DriftRefused": "errors",
     "EngineError": "errors",
     "Finding": "verification",
+    "FingerprintKey": "fingerprint_key",
     "Frontier": "frontiers.run",
     "FrontierReport": "frontiers.document",
     "InvalidData": "errors",
@@ -171,6 +173,7 @@ __all__ = [
     "DriftRefused",
     "EngineError",
     "Finding",
+    "FingerprintKey",
     "Frontier",
     "FrontierReport",
     "InvalidData",

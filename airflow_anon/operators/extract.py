@@ -31,8 +31,8 @@ from airflow_anon.transport.repeats import repeating
 if TYPE_CHECKING:
     from airflow.sdk import Context, ObjectStoragePath
 
-    from airflow_anon.transport.fingerprint_key import FingerprintKey
     from airflow_anon.transport.person_keys import Places
+    from engine import FingerprintKey
 
 TRANSPORTS = ("auto", "adbc", "sqlalchemy")
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from airflow.sdk import ObjectStoragePath
     from numpy.typing import NDArray
 
-    from airflow_anon.transport.fingerprint_key import FingerprintKey
+    from engine import FingerprintKey
 
 _STEP = 0x9E3779B97F4A7C15
 _FIRST = 0xBF58476D1CE4E5B9

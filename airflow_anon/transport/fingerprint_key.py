@@ -6,44 +6,20 @@ The key is never returned by a task, logged or recorded; its id is, so that fing
 
 from __future__ import annotations
 
-import hmac
 import logging
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from airflow.providers.common.compat.sdk import AirflowFailException, AirflowNotFoundException, BaseHook
 
 from airflow_anon.transport.airflow_home import airflow_home
-from engine import FINGERPRINTS, MAKE_ONE, SHORTEST_KEY, InvalidJob, KeyFile, sound_key
+from engine import FINGERPRINTS, MAKE_ONE, SHORTEST_KEY, FingerprintKey, InvalidJob, KeyFile, sound_key
 
 DEFAULT_FILE = "deidentification_fingerprint.key"
 _WHAT = "the key of source fingerprints"
 _NOT_SHOWN = "what it is now is not shown, in case it is the key itself"
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class FingerprintKey:
-    """A key.
-
-    Attributes
-    ----------
-    secret : bytes
-        At least `SHORTEST_KEY` random bytes.
-    """
-
-    secret: bytes = field(repr=False)
-
-    @property
-    def id(self) -> str:
-        """Name of the key, 16 hexadecimal digits, from which the key does not follow."""
-        return self.derived("id").hex()[:16]
-
-    def derived(self, purpose: str) -> bytes:
-        """Return the 32 bytes of a key for one purpose, so that no key serves two of them."""
-        return hmac.digest(self.secret, f"airflow-anon source fingerprint: {purpose}".encode(), "sha256")
 
 
 def fingerprint_key(place: str | None = None) -> FingerprintKey:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from airflow_anon.transport.database_read import Reading
-    from airflow_anon.transport.fingerprint_key import FingerprintKey
+    from engine import FingerprintKey
 
 log = logging.getLogger(__name__)
 

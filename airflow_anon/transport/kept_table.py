@@ -30,7 +30,7 @@ from typing import IO, TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import AirflowFailException
 
 if TYPE_CHECKING:
-    from airflow_anon.transport.fingerprint_key import FingerprintKey
+    from engine import FingerprintKey
 
 FORMAT = 3
 DOCUMENT = "state.json"

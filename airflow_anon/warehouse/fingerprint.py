@@ -13,8 +13,8 @@ import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from airflow_anon.transport.fingerprint_key import FingerprintKey
     from airflow_anon.warehouse.warehouse import SqlWarehouse
+    from engine import FingerprintKey
 
 
 def fingerprint_inside(warehouse: SqlWarehouse, key: FingerprintKey) -> dict[str, str]:

@@ -6,7 +6,6 @@ of the installation and leaves no run; its id does, so that digests of two keys 
 
 from __future__ import annotations
 
-import hmac
 import re
 import secrets
 from collections.abc import Iterator, Mapping
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from typing_extensions import TypedDict
 
 from engine.errors import EngineError
+from engine.fingerprint_key import FingerprintKey
 from engine.hierarchy.digest import digest
 from engine.key_file import FINGERPRINTS
 from engine.tables.linked_name import TABLE
@@ -51,7 +51,7 @@ def hierarchies_stated(job: Job, secret: bytes) -> HierarchiesStated:
     """
     salt = secrets.token_hex(16)
     digests = {name: _digest(name, one, secret, salt) for name, one in _hierarchies(job)}
-    return {"key_id": _key_id(secret), "salt": salt, "digests": digests}
+    return {"key_id": FingerprintKey(secret).id, "salt": salt, "digests": digests}
 
 
 def is_stated(stated: Any) -> TypeGuard[HierarchiesStated]:
@@ -77,10 +77,10 @@ def why_not_compared(stated: Any, secret: bytes | None) -> str | None:
             f"the key of fingerprints with the id {stated['key_id']} was not given: name a private file that holds it "
             f"in {FINGERPRINTS}"
         )
-    if stated["key_id"] != _key_id(secret):
+    if stated["key_id"] != FingerprintKey(secret).id:
         return (
             f"its report is under the key of fingerprints with the id {stated['key_id']}, and the one that was given "
-            f"has the id {_key_id(secret)}: give the key of that time, if it is kept"
+            f"has the id {FingerprintKey(secret).id}: give the key of that time, if it is kept"
         )
     return None
 
@@ -168,12 +168,4 @@ def _is_of(path: Path, name: str, hierarchy: HierarchyBuilder, before: str, secr
 
 
 def _digest(name: str, hierarchy: HierarchyBuilder, secret: bytes, salt: str) -> str:
-    return digest(hierarchy, _derived(secret, "digests"), (name, salt))
-
-
-def _key_id(secret: bytes) -> str:
-    return _derived(secret, "id").hex()[:16]
-
-
-def _derived(secret: bytes, purpose: str) -> bytes:
-    return hmac.digest(secret, f"airflow-anon hierarchies: {purpose}".encode(), "sha256")
+    return digest(hierarchy, FingerprintKey(secret).derived("hierarchies"), (name, salt))

@@ -19,6 +19,7 @@ from airflow_anon.plugin.pages.certificate import certificate
 from airflow_anon.plugin.pages.release import release
 from airflow_anon.plugin.reading import Reading
 from airflow_anon.run.check_only import CHECK_ONLY
+from airflow_anon.transport.fingerprint_key import fingerprint_key
 from engine import load_job
 from tests.airflow_anon.nights.night import connection_of, prepared, states
 from tests.conftest import role_without_rights
@@ -99,6 +100,8 @@ def test_a_release_arrives_in_the_table_and_nowhere_else(world, job):
     kinds = {column["name"]: column["kind"] for column in content["columns"]}
     assert read_table("clinical_warehouse", TABLE, kinds).sha256 == content["sha256"]
     assert document["source"]["fingerprint"]
+    # one key, and fingerprints of another kind than those of extracted sources
+    assert document["hierarchies"]["key_id"] == fingerprint_key().id != document["source"]["fingerprint_key_id"]
     assert document["validation"]["success"] is True
     place = {"dag_id": run.dag_id, "run_id": run.run_id}
     page = release(Reading(open_ledger(), set), place)["entry"]

@@ -53,6 +53,8 @@ def test_a_release_and_the_next_one(world):
     assert document["source"]["rows"] == document["records"]["source"]
     assert "rows" not in extracted
     assert document["source"]["fingerprint"] == extracted["fingerprint"]
+    # an auditor sees that both are under one key
+    assert document["hierarchies"]["key_id"] == document["source"]["fingerprint_key_id"]
     assert document["validation"]["success"] is True
     assert len(document["validation"]["results"]) == document["validation"]["expectations"] > 8
     assert all(len(level["examples"]) == level["highest"] + 1 for level in document["levels"].values())

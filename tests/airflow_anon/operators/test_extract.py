@@ -18,7 +18,7 @@ import pytest
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from airflow_anon.operators.extract import ExtractTableOperator
-from airflow_anon.transport.fingerprint_key import FingerprintKey
+from engine import FingerprintKey
 from tests.reference.fingerprint import plain_fingerprint
 
 BOTH = pytest.mark.parametrize("transport", ["adbc", "sqlalchemy"])

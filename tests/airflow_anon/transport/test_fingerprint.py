@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from airflow_anon.transport import fingerprint as module
 from airflow_anon.transport.fingerprint import RecordHashes, fingerprint, record_hashes
-from airflow_anon.transport.fingerprint_key import FingerprintKey
 from airflow_anon.transport.parquet import stored_schema, write_parquet
+from engine import FingerprintKey
 from tests.reference.fingerprint import fingerprint_without_key, plain_fingerprint
 
 SLOW_START = settings(deadline=None, suppress_health_check=list(HealthCheck))

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from airflow_anon.transport import sorted_hashes as module
 from airflow_anon.transport.fingerprint import RecordHashes, fingerprint
-from airflow_anon.transport.fingerprint_key import FingerprintKey
 from airflow_anon.transport.sorted_hashes import SortedHashes
+from engine import FingerprintKey
 from tests.peak_memory import peak_megabytes
 from tests.reference.fingerprint import plain_fingerprint
 

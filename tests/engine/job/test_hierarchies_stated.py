@@ -140,7 +140,7 @@ def test_nobody_without_the_key_can_try_rows(tmp_path):
     assert stated["digests"]["colour"] not in tried
     # the same content under the key itself is not tried either: it has a purpose of its own
     assert hmac.digest(KEY, content, "sha256").hex() != stated["digests"]["colour"]
-    derived = hmac.digest(KEY, b"airflow-anon hierarchies: digests", "sha256")
+    derived = hmac.digest(KEY, b"airflow-anon source fingerprint: hierarchies", "sha256")
     assert hmac.digest(derived, content, "sha256").hex() == stated["digests"]["colour"]
     assert KEY.hex() not in json.dumps(stated)
 
@@ -150,6 +150,13 @@ def test_two_nights_and_two_columns_of_one_hierarchy_have_other_digests(tmp_path
     nights = [hierarchies_stated(both, KEY) for _ in range(2)]
     assert len({one for night in nights for one in night["digests"].values()}) == 4
     assert nights[0]["key_id"] == nights[1]["key_id"] != hierarchies_stated(both, OTHER_KEY)["key_id"]
+
+
+def test_they_are_named_by_the_id_of_the_key_that_fingerprints_of_sources_have(tmp_path):
+    """So an auditor can tell that both are under one key."""
+    stated = hierarchies_stated(job(tmp_path, {"builder": "age"}), KEY)
+    plain = hmac.new(KEY, b"airflow-anon source fingerprint: id", hashlib.sha256).hexdigest()
+    assert stated["key_id"] == plain[:16]
 
 
 def test_it_says_why_it_cannot_compare(tmp_path):
