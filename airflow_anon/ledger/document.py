@@ -8,7 +8,7 @@ the smallest class the job allows, as `airflow_anon.disclosure` decides.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,6 +56,8 @@ class Attempt:
     approval : mapping, optional
         What is recorded of its approval, as `run.approval` says; None for a job without the section, and for an
         attempt that ended before.
+    key : callable, optional
+        Gives the key of fingerprints, or None: without it nobody can tell whether hierarchies are those of the release.
     """
 
     job: Job
@@ -65,6 +67,7 @@ class Attempt:
     versions: Mapping[str, str] = field(default_factory=dict)
     delivered: Mapping[str, Any] | None = None
     approval: Mapping[str, Any] | None = None
+    key: Callable[[], bytes | None] | None = None
 
     def released(
         self,
@@ -229,11 +232,13 @@ class Attempt:
     def _levels(self, report: Mapping[str, Any]) -> dict[str, parts.Level] | None:
         """Describe the chosen level of each attribute; for a job with a rule, the levels of the policy it chose.
 
-        Of a local recoding, the shares of the records by level.
+        Of a local recoding, the shares of the records by level. Examples are of the hierarchies of the release alone:
+        a file may have changed while it waited for approval.
         """
         if not report:
             return None
-        described = describe_levels(self.job.as_run(report))
+        key = self.key() if self.key is not None and "hierarchies" in report else None
+        described = describe_levels(self.job, report, key)
         chosen = report["solution"]["levels"]
         if chosen is None:
             return {

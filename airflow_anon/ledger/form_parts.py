@@ -347,7 +347,8 @@ class Records(Part):
 class Level(Part):
     """The level of an attribute; `examples` has a label of the hierarchy per level.
 
-    Of a local recoding `level` is None, and `shares` has the share of the records at each level.
+    Of a local recoding `level` is None, and `shares` has the share of the records at each level. `examples_left_out` is
+    there where the hierarchy was not known to be the one of the release: `changed` or `not-compared`.
     """
 
     level: int | None
@@ -356,6 +357,7 @@ class Level(Part):
     minimum: int | None = None
     maximum: int | None = None
     examples: list[str | None] | None = None
+    examples_left_out: str | None = None
 
 
 class Solution(Part):

@@ -67,6 +67,9 @@ class ApproveReleaseOperator(HITLOperator):
         What ``extract`` and ``extract_population`` returned, for the figures on the page.
     ledger : str, optional
         Where the release ledger is: a connection id or an SQLAlchemy URL; by default `AIRFLOW_ANON_LEDGER`.
+    fingerprint_key : str, optional
+        Where the key of fingerprints is, as of ``deidentify``: of hierarchies that are not known to be those of the
+        release, no examples are shown.
 
     Returns
     -------
@@ -103,6 +106,7 @@ class ApproveReleaseOperator(HITLOperator):
         extracted: Mapping[str, Any] | None = None,
         population_extracted: Mapping[str, Any] | None = None,
         ledger: str | None = None,
+        fingerprint_key: str | None = None,
         **kwargs: Any,
     ) -> None:
         kwargs.setdefault("subject", "Approve this release?")
@@ -129,6 +133,7 @@ class ApproveReleaseOperator(HITLOperator):
         self.extracted = extracted
         self.population_extracted = population_extracted
         self.ledger = ledger
+        self.fingerprint_key = fingerprint_key
 
     @told
     def execute(self, context: Context) -> Decision:
@@ -149,7 +154,9 @@ class ApproveReleaseOperator(HITLOperator):
         folder = self._checked()
         with ledger_errors():
             ledger = open_ledger(self.ledger)
-        attempt = attempt_of(self.job, self.extracted, context, self.population_extracted)
+        attempt = attempt_of(
+            self.job, self.extracted, context, self.population_extracted, fingerprint_key=self.fingerprint_key
+        )
         attempt = dataclasses.replace(attempt, delivered=delivered_now(ledger, job.name, self.log))
         with ledger_errors():
             candidate = attempt.waiting(folder, folder.parent / VALIDATION)

@@ -22,7 +22,7 @@ from airflow_anon.run.release_id import release_id
 from airflow_anon.transport.address import is_local, path_of
 from airflow_anon.transport.counted_rows import NotCountedError
 from airflow_anon.transport.counted_source import counted_source
-from airflow_anon.transport.fingerprint_key import fingerprint_key
+from airflow_anon.transport.fingerprint_key import known_key
 from airflow_anon.transport.local_staging import local_source, staged_release, with_local_population
 from airflow_anon.transport.person_keys import passwords_of, places_of
 from airflow_anon.transport.release_files import DRIFT, RELEASE_KEY, ROWS_KEY
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from engine import CountedApart, CountedTable, PublishedReport, Result
 
 _COUNTS = "counted"
+_NOT_STATED = "The release does not say with which hierarchies it is made"
 
 
 class DeidentifyTableOperator(EndedWhenKilled):
@@ -233,7 +234,8 @@ class DeidentifyTableOperator(EndedWhenKilled):
                     **self._series(job, context),
                     **({} if written.spark is None else {"spark": replace(spark_access(written), counted=apart)}),
                     keep_facts=False,
-                    **hierarchies_key(self.fingerprint_key, self.log),
+                    # where records are extracted, that task has the key or has ended
+                    fingerprint_key=known_key(self.fingerprint_key, self.log, _NOT_STATED),
                     **({"release_id": release_id(context)} if "dag_run" in context else {}),
                 )
                 if counted is not None and not counted.asked:
@@ -303,18 +305,6 @@ def engine_errors() -> Iterator[None]:
         raise AirflowException(Message(f"{type(problem).__name__}: ", problem.message)) from None
     except EngineError as problem:
         raise AirflowFailException(Message(f"{type(problem).__name__}: ", problem.message)) from None
-
-
-def hierarchies_key(place: str | None, log: Logger) -> dict[str, Any]:
-    """Return the argument of `engine.run` for the digests of hierarchies; without a key a release has none.
-
-    Where records are extracted, that task has the key or has ended; elsewhere the lack of it does not end a night.
-    """
-    try:
-        return {"fingerprint_key": fingerprint_key(place).secret}
-    except AirflowFailException as problem:
-        log.warning("The release does not say with which hierarchies it is made: %s", problem)
-        return {}
 
 
 def stage_facts(staging: str, result: Result) -> None:

@@ -66,6 +66,9 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
         What ``approve`` returned; a job with a section `approval` is not published without.
     ledger : str, optional
         Where the release ledger is: a connection id or an SQLAlchemy URL; by default `AIRFLOW_ANON_LEDGER`.
+    fingerprint_key : str, optional
+        Where the key of fingerprints is, as of ``deidentify``: of hierarchies that are not known to be those of the
+        release, no examples are shown.
     outlets : list of Asset
         Updated by each publication, with the metrics as ``extra``.
 
@@ -119,6 +122,7 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
         population_extracted: Mapping[str, Any] | None = None,
         approval: Mapping[str, Any] | None = None,
         ledger: str | None = None,
+        fingerprint_key: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -134,6 +138,7 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
         self.population_extracted = population_extracted
         self.approval = approval
         self.ledger = ledger
+        self.fingerprint_key = fingerprint_key
 
     @told
     def execute(self, context: Context) -> dict[str, Any]:
@@ -165,7 +170,9 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
             raise ReleaseRefused(why)
         with ledger_errors():
             ledger = open_ledger(self.ledger)
-        attempt = attempt_of(written, self.extracted, context, self.population_extracted)
+        attempt = attempt_of(
+            written, self.extracted, context, self.population_extracted, fingerprint_key=self.fingerprint_key
+        )
         publication = Publication(
             job=job,
             release_id=release_id(context),

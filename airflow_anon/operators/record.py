@@ -63,6 +63,9 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         As given to the task that publishes.
     ledger : str, optional
         Where the release ledger is: a connection id or an SQLAlchemy URL; by default `AIRFLOW_ANON_LEDGER`.
+    fingerprint_key : str, optional
+        Where the key of fingerprints is, as of ``deidentify``: of hierarchies that are not known to be those of the
+        release, no examples are shown.
 
     Returns
     -------
@@ -101,6 +104,7 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         publish_to: Mapping[str, Any] | None = None,
         umask: int = 0o022,
         ledger: str | None = None,
+        fingerprint_key: str | None = None,
         **kwargs: Any,
     ) -> None:
         kwargs.setdefault("trigger_rule", "all_done")
@@ -114,6 +118,7 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         self.publish_to = publish_to
         self.umask = umask
         self.ledger = ledger
+        self.fingerprint_key = fingerprint_key
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Settle and record; return the outcome and the entry.
@@ -270,7 +275,9 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         from airflow_anon.publication.delivered import delivered_now  # noqa: PLC0415 (as above)
 
         refused, reason = reason_of(self.tasks, states, context["ti"])
-        attempt = attempt_of(self.job, self.extracted, context, self.population_extracted)
+        attempt = attempt_of(
+            self.job, self.extracted, context, self.population_extracted, fingerprint_key=self.fingerprint_key
+        )
         staged = self._staged(job, context)
         attempt = replace(
             attempt,

@@ -18,7 +18,7 @@ from airflow_anon.operators.release_in_warehouse import made_release
 from airflow_anon.run.refusal import ReleaseRefused, told
 from airflow_anon.run.release_id import release_id
 from airflow_anon.share.made_table import read_made
-from airflow_anon.transport.fingerprint_key import fingerprint_key
+from airflow_anon.transport.fingerprint_key import NOT_COMPARED, known_key
 from airflow_anon.transport.local_staging import local_source, with_local_population
 from airflow_anon.transport.person_keys import opened_keys, places_of
 from airflow_anon.transport.release_files import COUNTED, DATA, RELEASE_KEY, REPORT, ROWS_KEY, VALIDATION
@@ -188,12 +188,8 @@ class ValidateReleaseOperator(ValidateLineage, EndedWhenKilled):
         """Refuse to judge a release by files of hierarchies that were changed since it was made."""
         if "hierarchies" not in report:
             return
-        try:
-            key = fingerprint_key(self.fingerprint_key).secret
-        except AirflowFailException as problem:
-            self.log.warning("Not known whether the hierarchies are those of the release: %s", problem)
-            return
-        changed = hierarchies_problem(job, report, key)
+        key = known_key(self.fingerprint_key, self.log, NOT_COMPARED)
+        changed = None if key is None else hierarchies_problem(job, report, key)
         if changed is not None:
             raise _UnprovenError(f"{changed}, or clear the run, which then makes the release anew")
 

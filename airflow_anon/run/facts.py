@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +13,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk.exceptions import AirflowRuntimeError
 
 from airflow_anon.run.airflow_id import airflow_id
+from airflow_anon.transport.fingerprint_key import NOT_COMPARED, known_key
 from engine import InvalidJob, Job, load_job
 
 if TYPE_CHECKING:
@@ -18,12 +21,19 @@ if TYPE_CHECKING:
 
     from airflow_anon.ledger.document import Attempt
 
+log = logging.getLogger(__name__)
+
 ENDED = ("success", "failed")
 """States of a run that has ended."""
 
 
 def attempt_of(
-    job: str | Path | Mapping[str, Any] | Job, extracted: Any, context: Context, population_extracted: Any = None
+    job: str | Path | Mapping[str, Any] | Job,
+    extracted: Any,
+    context: Context,
+    population_extracted: Any = None,
+    *,
+    fingerprint_key: str | None = None,
 ) -> Attempt:
     """Return what every entry of an attempt is made from, whichever task writes it.
 
@@ -33,6 +43,8 @@ def attempt_of(
         As it was written, not with the output of this installation: entries of one job name the same one.
     extracted, population_extracted : mapping
         What ``extract`` and ``extract_population`` returned; anything else, such as None, stands for nothing.
+    fingerprint_key : str, optional
+        Where the key of fingerprints is; it is read only for a report with digests of hierarchies.
 
     Raises
     ------
@@ -50,7 +62,14 @@ def attempt_of(
     known, people = (one if isinstance(one, Mapping) else {} for one in (extracted, population_extracted))
     identity = airflow_id()
     facts = {**run_facts(context), **({} if identity is None else {"airflow": identity})}
-    return Attempt(job=loaded, run=facts, source=known, population=people, versions={"airflow": airflow_version})
+    return Attempt(
+        job=loaded,
+        run=facts,
+        source=known,
+        population=people,
+        versions={"airflow": airflow_version},
+        key=partial(known_key, fingerprint_key, log, NOT_COMPARED),
+    )
 
 
 def run_facts(context: Context) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+from logging import Logger
 from pathlib import Path
 
 from airflow.providers.common.compat.sdk import AirflowFailException, AirflowNotFoundException, BaseHook
@@ -16,6 +17,8 @@ from airflow_anon.transport.airflow_home import airflow_home
 from engine import FINGERPRINTS, MAKE_ONE, SHORTEST_KEY, FingerprintKey, InvalidJob, KeyFile, sound_key
 
 DEFAULT_FILE = "deidentification_fingerprint.key"
+NOT_COMPARED = "Not known whether the hierarchies are those of the release"
+"""What the lack of the key means to whoever looks at a release."""
 _WHAT = "the key of source fingerprints"
 _NOT_SHOWN = "what it is now is not shown, in case it is the key itself"
 
@@ -50,6 +53,23 @@ def fingerprint_key(place: str | None = None) -> FingerprintKey:
         return FingerprintKey(_content(path))
     except InvalidJob as problem:
         raise AirflowFailException(str(problem)) from None
+
+
+def known_key(place: str | None, log: Logger, without: str) -> bytes | None:
+    """Return the key for digests of hierarchies, which no night ends without; None, with a warning, if there is none.
+
+    Parameters
+    ----------
+    place : str, optional
+        As of `fingerprint_key`.
+    without : str
+        What the lack of it means, for the warning.
+    """
+    try:
+        return fingerprint_key(place).secret
+    except AirflowFailException as problem:
+        log.warning("%s: %s", without, problem)
+        return None
 
 
 def _password(conn_id: str) -> bytes:

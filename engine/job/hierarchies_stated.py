@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
 from typing_extensions import TypedDict
 
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from engine.job.job import Job
 
 _HEXADECIMAL = re.compile("[0-9a-f]+")
+
+
+Unknown = Literal["changed", "not-compared"]
+"""Why a hierarchy is not known to be that of a release: it is another one, or there is no digest, or no key to it."""
 
 
 class HierarchiesStated(TypedDict):
@@ -128,6 +132,22 @@ def hierarchies_problem(job: Job, report: Mapping[str, Any], secret: bytes) -> s
     return "; ".join(others) or None
 
 
+def why_unknown(job: Job, report: Mapping[str, Any], secret: bytes | None) -> dict[str, Unknown]:
+    """Return the columns whose hierarchy is not known to be the one that a release was made with, and why not.
+
+    Parameters
+    ----------
+    secret : bytes or None
+        The key of fingerprints, if there is one.
+    """
+    stated = report.get("hierarchies")
+    if secret is None or not is_stated(stated) or why_not_compared(stated, secret) is not None:
+        return {name: "not-compared" for name, _ in _hierarchies(job)}
+    digests, salt = stated["digests"], stated["salt"]
+    same = {name for name, one in _hierarchies(job) if _is_of(one, name, digests.get(name), secret, salt)}
+    return {name: "changed" for name, _ in _hierarchies(job) if name not in same}
+
+
 def _hierarchies(job: Job) -> Iterator[tuple[str, HierarchyBuilder]]:
     """Yield the hierarchies of the columns of the source; which of several tables a record is of is none."""
     for name, attribute in job.attributes.items():
@@ -143,7 +163,9 @@ def _changed(name: str, hierarchy: HierarchyBuilder, before: str, secret: bytes,
         )
     path = Path(hierarchy.file)
     told = f"the hierarchy file {path} is not as it was when the release was made, or its other keys are not"
-    kept = next((one for one in _kept(path) if _is_of(one, name, hierarchy, before, secret, salt)), None)
+    below = getattr(hierarchy, "hierarchy", hierarchy)  # of a policy the one that its groups rest on
+    others = ((one, below.model_copy(update={below.file_key: str(one)})) for one in _kept(path))
+    kept = next((one for one, other in others if _is_of(other, name, before, secret, salt)), None)
     if kept is not None:
         return f"{told}; {kept.name} beside it is the file of that time: name it in a copy of the job file"
     return (
@@ -159,11 +181,10 @@ def _kept(path: Path) -> list[Path]:
     return []
 
 
-def _is_of(path: Path, name: str, hierarchy: HierarchyBuilder, before: str, secret: bytes, salt: str) -> bool:
-    below = getattr(hierarchy, "hierarchy", hierarchy)  # of a policy the one that its groups rest on
+def _is_of(hierarchy: HierarchyBuilder, name: str, before: str | None, secret: bytes, salt: str) -> bool:
+    """Whether a hierarchy has a digest; one whose file cannot be read has none."""
     with suppress(EngineError, OSError):
-        other = below.model_copy(update={below.file_key: str(path)})
-        return _digest(name, other, secret, salt) == before
+        return _digest(name, hierarchy, secret, salt) == before
     return False
 
 

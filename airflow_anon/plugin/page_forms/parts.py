@@ -67,7 +67,8 @@ class Level(TypedDict):
     """The level of an attribute; `examples` has a label (or None) per level, from the most detailed level.
 
     Of a local recoding `level` is None, and `shares` has the share of the records at each level. `tables` are those of
-    several linked tables that have the attribute.
+    several linked tables that have the attribute. `examples_left_out` says in words why there are no examples, if that
+    is known.
     """
 
     attribute: str
@@ -79,6 +80,7 @@ class Level(TypedDict):
     maximum: int | None
     example: str | None
     examples: list[str | None]
+    examples_left_out: str | None
 
 
 class Column(TypedDict):

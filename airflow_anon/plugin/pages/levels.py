@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     from airflow_anon.ledger import form_parts as parts
     from airflow_anon.ledger.form import Document
 
+_LEFT_OUT = {
+    "changed": "No example: the hierarchy was changed after the release was made.",
+    "not-compared": "No example: it was not known whether the hierarchy was still the one of the release.",
+}
+
 
 def levels(document: Document) -> list[Level] | None:
     """Return each attribute's level; None if no transformation was found.
@@ -42,4 +47,5 @@ def level_of(attribute: str, found: parts.Level, tables: Sequence[str] = ()) -> 
         "maximum": found.maximum,
         "example": examples[level] if level is not None and 0 <= level < len(examples) else None,
         "examples": examples,
+        "examples_left_out": None if examples else _LEFT_OUT.get(found.examples_left_out or ""),
     }

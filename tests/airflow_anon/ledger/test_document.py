@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import re
@@ -40,6 +41,7 @@ KEYS = {
 }
 
 
+KEY = b"k" * 32
 ONE = [{"model": "k-anonymity", "k": 3}]
 HIDDEN = (None, None, 3)
 
@@ -55,7 +57,7 @@ class Made:
         self.result = run(self.job, build.source(), output=self.release, fingerprint_key=key)
         document = build.validate(self.job, self.result.table, self.result.published, source_rows)
         (folder / "validation.json").write_text(json.dumps(document))
-        self.attempt = Attempt(job=self.job, run=RUN, source=SOURCE, versions={"airflow": "3"})
+        self.attempt = Attempt(job=self.job, run=RUN, source=SOURCE, versions={"airflow": "3"}, key=lambda: key)
 
     @property
     def report(self):
@@ -121,13 +123,13 @@ def test_a_release(made):
 
 def test_with_which_hierarchies_a_release_was_made(tmp_path):
     """The digests are those of the report, so that one can be compared with the other; the key is in neither."""
-    made = Made(tmp_path, key=b"k" * 32)
+    made = Made(tmp_path, key=KEY)
     document, _ = made.released()
     assert document.keys() == KEYS | {"hierarchies"}
     assert document["hierarchies"] == made.result.published["hierarchies"]
     assert document["hierarchies"]["digests"].keys() == {"age", "zip"}
     assert form.read(document).hierarchies.key_id == document["hierarchies"]["key_id"]
-    assert not {b"k" * 32, (b"k" * 32).hex()} & set(leaves(document))
+    assert not {KEY, KEY.hex()} & set(leaves(document))
 
 
 def test_what_a_release_is_still_good_for(tmp_path):
@@ -174,13 +176,49 @@ def test_criteria_with_required_and_observed(made):
     assert document["privacy_margin"] == pytest.approx(1 / 3)
 
 
-def test_levels_with_examples_of_the_hierarchy(made):
+def test_levels_with_examples_of_the_hierarchy(tmp_path):
     """The labels of one leaf, in the order of the levels."""
-    document, _ = made.released()
+    document, _ = Made(tmp_path, key=KEY).released()
     rows = [line.split(";") for line in build.AGES.splitlines()]
     age = document["levels"]["age"]
     assert (age["level"], age["highest"], age["minimum"], age["maximum"]) == (1, 2, 1, 2)
     assert age["examples"] in rows
+    assert "examples_left_out" not in age
+
+
+@pytest.mark.parametrize("outcome", ["released", "refused", "waiting"])
+def test_of_a_hierarchy_that_was_changed_since_nothing_is_said(tmp_path, outcome):
+    """Such as by a value of a new record, which was placed while the release waited for approval."""
+    made = Made(tmp_path, key=KEY)
+    (tmp_path / "hierarchies" / "age.csv").write_text("new;newer;newest;*\n")
+    if outcome == "released":
+        document, _ = made.released()
+    elif outcome == "waiting":
+        document = made.attempt.waiting(made.release, tmp_path / "validation.json")
+    else:
+        document = made.attempt.unreleased("refused", {"task": "approve", "error": "E", "message": "m"}, tmp_path)
+    age = document["levels"]["age"]
+    left_out = {"examples": None, "examples_left_out": "changed"}
+    assert age == {"level": 1, "highest": None, "minimum": 1, "maximum": None, **left_out}
+    assert document["levels"]["zip"]["examples"]
+    assert not {"new", "newer", "newest"} & set(leaves(document))
+    assert form.read(document).levels["age"].examples_left_out == "changed"
+
+
+@pytest.mark.parametrize("key", [None, b"o" * 32])
+def test_without_the_key_of_a_release_nobody_can_tell_whether_examples_are_its_own(tmp_path, key):
+    made = Made(tmp_path, key=KEY)
+    made.attempt = dataclasses.replace(made.attempt, key=lambda: key)
+    document, _ = made.released()
+    told = [(one["examples"], one["highest"], one["examples_left_out"]) for one in document["levels"].values()]
+    assert told == [(None, None, "not-compared")] * 2
+
+
+def test_the_key_is_not_read_for_a_release_without_digests(made):
+    """An installation without a key is not given one by whoever looks."""
+    made.attempt = dataclasses.replace(made.attempt, key=lambda: pytest.fail("was read"))
+    document, _ = made.released()
+    assert {one["examples_left_out"] for one in document["levels"].values()} == {"not-compared"}
 
 
 @pytest.mark.parametrize("suppressed", ["star", "drop"])
@@ -312,7 +350,9 @@ def test_groups_of_a_policy_are_its_levels(tmp_path):
     attributes = build.job(tmp_path).document()["attributes"]
     attributes["age"] |= {"order": "text", "minimum_level": 0, "hierarchy": str(tmp_path / "age.csv")}
     attributes["zip"] |= {"minimum_level": 0, "hierarchy": str(tmp_path / "zip.csv")}
-    made = Made(tmp_path, attributes=attributes, search={"algorithm": "policy", "file": str(tmp_path / "policy.yaml")})
+    made = Made(
+        tmp_path, key=KEY, attributes=attributes, search={"algorithm": "policy", "file": str(tmp_path / "policy.yaml")}
+    )
     document, _ = made.released()
     assert document["policy"] == made.report["policy"]
     assert document["levels"]["zip"]["examples"][1] == "*"
@@ -320,7 +360,7 @@ def test_groups_of_a_policy_are_its_levels(tmp_path):
 
 
 def test_of_a_local_recoding_the_shares_of_records_by_level_are_kept(tmp_path):
-    made = Made(tmp_path, transformation="local-recoding", suppression_limit=0.0)
+    made = Made(tmp_path, key=KEY, transformation="local-recoding", suppression_limit=0.0)
     document, _ = made.released()
     shares = made.result.published["solution"]["shares"]
     assert {name: one["shares"] for name, one in document["levels"].items()} == shares

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import pytest
 
 from airflow_anon.ledger.address import open_ledger
+from airflow_anon.plugin.pages.release import release
+from airflow_anon.plugin.reading import Reading
 from tests.airflow_anon.nights.answers import answering, by, marked, nobody_in_time
 from tests.airflow_anon.nights.night import release_of, states
 
@@ -58,6 +61,32 @@ def test_a_release_waits_unpublished_and_is_published_when_it_is_approved(world,
     assert (found["answer"], found["user"], found["comment"]) == ("approved", "custodian", "As agreed on 3 March.")
     assert found["asked_at"] <= found["answered_at"] < found["expires_at"]
     assert found["disregarded"] == []
+    assert open_ledger().check() == []
+
+
+@pytest.mark.parametrize("option", ["Approve", "Refuse"])
+def test_examples_are_of_the_hierarchies_of_the_release_not_of_those_after_its_approval(world, job, option):
+    """Somebody places a value of a new record while the release waits: neither entry nor page says anything of it."""
+    path = job()
+    file = path.parent / "hierarchies/gender.csv"
+    width = len(file.read_text().splitlines()[0].split(";"))
+
+    def place():
+        file.write_text(";".join(["NEWVALUE"] * (width - 1) + ["*"]) + "\n")
+
+    with answering(by("custodian", option), look=place):
+        run = world.run(path)
+    assert run.state == ("success" if option == "Approve" else "failed")
+    document = newest()
+    assert document["outcome"] == ("released" if option == "Approve" else "refused")
+    levels = document["levels"]
+    assert (levels["gender"]["examples"], levels["gender"]["examples_left_out"]) == (None, "changed")
+    assert isinstance(levels["gender"]["level"], int)
+    assert all(one["examples"] for name, one in levels.items() if name != "gender")
+    shown = release(Reading(open_ledger(), set), {"dag_id": run.dag_id, "run_id": run.run_id})
+    told = {one["attribute"]: one for one in shown["entry"]["content"]["levels"]}
+    assert "was changed after the release was made" in told["gender"]["examples_left_out"]
+    assert "NEWVALUE" not in json.dumps([document, shown], default=str)
     assert open_ledger().check() == []
 
 

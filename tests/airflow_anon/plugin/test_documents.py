@@ -654,6 +654,23 @@ def test_documents_of_the_tests_have_the_form_of_the_ledger(ledger):
     assert ledger.check() == []
 
 
+@pytest.mark.parametrize(
+    ("why", "words"), [("changed", "was changed after"), ("not-compared", "was not known whether")]
+)
+def test_pages_say_why_there_is_no_example_of_a_level(get, ledger, why, words):
+    document = released()
+    document["levels"]["age"] |= {"examples": None, "highest": None, "maximum": None, "examples_left_out": why}
+    ledger.append(document)
+    for suffix in ("", "/certificate"):
+        text = Page(get(f"{PAGE}{suffix}").text).text
+        assert text.count(f"No example: {'the hierarchy' if why == 'changed' else 'it'} {words}") == 1
+        assert "45-49" not in text
+    told = {one["attribute"]: one for one in get(f"/api{PAGE}").json()["entry"]["content"]["levels"]}
+    assert (told["age"]["level"], told["age"]["example"], told["age"]["examples"]) == (2, None, [])
+    assert words in told["age"]["examples_left_out"]
+    assert told["zip"]["examples_left_out"] is None
+
+
 def test_levels_of_linked_tables_name_the_tables_that_have_the_column():
     document = typed(released(age=1))
     assert [one["tables"] for one in levels(document)] == [[] for _ in levels(document)]

@@ -11,6 +11,8 @@ import engine
 from engine import describe_levels, load_job, run
 from tests.engine.jobs import BASE, changed
 
+KEY = b"k" * 32
+
 
 def located(folder, **age):
     document = copy.deepcopy(BASE)
@@ -73,6 +75,37 @@ def test_the_job_of_a_run_with_a_policy_shows_its_groups(tmp_path):
     groups = {"age": [{"from": "20", "to": "21"}, {"value": "35"}]}
     found = describe_levels(load_job(document).with_policy(groups))
     assert found == {"age": {"highest": 2, "minimum": 1, "maximum": 1, "examples": ["35", "35", "*"]}}
+
+
+def report_of(job, key=KEY):
+    """Return the report of a release of three records, made under a key."""
+    table = pa.table({"age": [20, 21, 35], "zip": ["12345"] * 3, "diagnosis": list("abc"), "note": list("abc")})
+    alone = {key: value for key, value in job.items() if key != "output"}
+    return run({**alone, "privacy": [{"model": "k-anonymity", "k": 3}]}, table=table, fingerprint_key=key).published
+
+
+def test_a_release_is_described_by_its_own_hierarchies_alone(tmp_path):
+    """Of another file not even the number of levels is said; the limits of the job are."""
+    job = located(tmp_path, maximum_level=2)
+    report = report_of(job)
+    assert describe_levels(job, report, KEY) == describe_levels(job)
+    (tmp_path / "age.csv").write_text("20;20-29;*\n21;20-29;*\n35;30-39;*\n99;90-99;*\n")
+    found = describe_levels(job, report, KEY)
+    left_out = {"examples": None, "examples_left_out": "changed"}
+    assert found["age"] == {"highest": None, "minimum": 0, "maximum": 2, **left_out}
+    assert found["zip"] == describe_levels(job)["zip"]
+    (tmp_path / "age.csv").unlink()
+    assert describe_levels(job, report, KEY) == found
+
+
+@pytest.mark.parametrize(("made_with", "key"), [(None, KEY), (KEY, None), (KEY, b"o" * 32)])
+def test_without_the_key_of_a_release_no_example_is_given(tmp_path, made_with, key):
+    job = located(tmp_path)
+    found = describe_levels(job, report_of(job, made_with), key)
+    left_out = {"examples": None, "examples_left_out": "not-compared"}
+    assert found["age"] == {"highest": None, "minimum": 0, "maximum": None, **left_out}
+    # that has no file, so the job says how many levels it has
+    assert found["zip"] == {"highest": 5, "minimum": 0, "maximum": 5, **left_out}
 
 
 def test_no_value_of_a_record_is_among_the_examples():
