@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk.bases.notifier import BaseNotifier
 
 from airflow_anon.observe.alerts import RELEASED, Alert, AlertSettings, alerts_of, notices_in
+from airflow_anon.observe.left_pending import stayed_pending, told_by
 from airflow_anon.run.check_only import CHECK_ONLY
 
 if TYPE_CHECKING:
@@ -27,7 +28,9 @@ _SUCCESS = "success"
 
 
 class ReleaseAlertNotifier(BaseNotifier):
-    """Report attempts without a release, changes in what readers had, recalls, lost shares, small margins, odd figures.
+    """Report attempts without a release, changes in what readers had, recalls, lost shares, publications left pending.
+
+    Also small margins and odd figures of releases.
 
     Parameters
     ----------
@@ -99,7 +102,7 @@ class ReleaseAlertNotifier(BaseNotifier):
     def _alerts(self, context: Context) -> list[Alert]:
         dag_id, run_id = run_of(context)
         try:
-            entries, judged = self._judged(dag_id, run_id)
+            entries, judged = self._judged(dag_id, run_id, context)
         except Exception as problem:  # noqa: BLE001 (a ledger that cannot be read must not look like a quiet night)
             unread = f"the ledger could not be read ({type(problem).__name__}), so it is unknown what was released"
             return [Alert("failed", f"DAG {dag_id}, run {run_id}: {unread}", unread)]
@@ -108,13 +111,16 @@ class ReleaseAlertNotifier(BaseNotifier):
             judged if missing is None else [*judged, Alert("failed", f"DAG {dag_id}, run {run_id}: {missing}", missing)]
         )
 
-    def _judged(self, dag_id: str, run_id: str) -> tuple[list[Entry], list[Alert]]:
-        """Return the newest entry of each job of the run, and their alerts."""
+    def _judged(self, dag_id: str, run_id: str, context: Context) -> tuple[list[Entry], list[Alert]]:
+        """Return the newest entry of each job of the run, their alerts, and those of what stayed pending."""
         from airflow_anon.ledger.address import open_ledger  # noqa: PLC0415 (a DAG file imports this module)
 
         ledger = open_ledger(self.ledger)
         entries = newest(ledger.of_run(dag_id, run_id))
-        return entries, [alert for entry in entries for alert in self._of_entry(ledger, entry)]
+        found = [alert for entry in entries for alert in self._of_entry(ledger, entry)]
+        if entries or not _only_checks(context):
+            found += stayed_pending(told_by(ledger, dag_id, entries), self.settings)
+        return entries, found
 
     def _of_entry(self, ledger: Ledger, entry: Entry) -> list[Alert]:
         from airflow_anon.ledger.form import read  # noqa: PLC0415 (a DAG file imports this module)

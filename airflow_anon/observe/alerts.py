@@ -39,6 +39,7 @@ Kind = Literal[
     "withheld",
     "recalled",
     "given-up",
+    "pending",
 ]
 RELEASED, RECALLED, GIVEN_UP = "released", "recalled", "given-up"
 NOTICES = (RECALLED, GIVEN_UP)
@@ -61,6 +62,9 @@ class AlertSettings:
     withheld_above : float
         Alert if the share of persons (0 to 1) whom a series holds back or withholds as covers is above it. 1 is off:
         how many wait is a matter of the job's levels.
+    pending_hours : float
+        Alert if a publication has been pending for more hours: longer than its tries take, shorter than from one night
+        to the next.
     releases : int
         Largest number of earlier releases to learn from.
     at_least : int
@@ -79,6 +83,7 @@ class AlertSettings:
 
     margin_below: float = 0.0
     withheld_above: float = 1.0
+    pending_hours: float = 12.0
     releases: int = 20
     at_least: int = 5
     factor: float = 3.0
@@ -88,6 +93,7 @@ class AlertSettings:
     def __post_init__(self) -> None:
         _check("margin_below", self.margin_below, 0, 1)
         _check("withheld_above", self.withheld_above, 0, 1)
+        _check("pending_hours", self.pending_hours, 0, math.inf)
         _check("at_least", self.at_least, 1, math.inf)
         _check("releases", self.releases, self.at_least, math.inf)
         for name in ("factor", "relative", "absolute"):

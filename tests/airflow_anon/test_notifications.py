@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import email
 import itertools
 import json
 import logging
+import math
 import os
 from email import policy
 from types import SimpleNamespace
 
 import pytest
+import sqlalchemy as sa
 import structlog
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import DAG, task
@@ -271,6 +274,95 @@ class TestARun:
     def test_of_a_run_that_was_cleared_only_the_last_attempt_counts(self):
         again = [entry_of(3, attempt=2), entry_of(2, outcome="refused"), entry_of(1, job="other")]
         assert [entry.sequence for entry in newest(again)] == [3, 1]
+
+
+def left_pending(ledger, run_id, *, hours=13, share=None, **of):
+    """Begin a publication some hours ago, which nobody ends."""
+    document = document_of(run_id, **of)
+    document["publication"]["folder"] = None if share is None else f"{share}/{document['name']}/{run_id}-"
+    ledger.begin(document)
+    since = (dt.datetime.now(dt.timezone.utc) - dt.timedelta(hours=hours)).isoformat(timespec="seconds")
+    rewritten(ledger, "UPDATE pending_release SET since = :since WHERE run_id = :run", since=since, run=run_id)
+
+
+def rewritten(ledger, statement, **values):
+    engine = sa.create_engine(ledger.address)
+    with engine.begin() as connection:
+        connection.execute(sa.text(statement), values)
+    engine.dispose()
+
+
+class TestWhatStayedPending:
+    """Of a publication that was cut off, and that no run has ended since."""
+
+    @pytest.mark.parametrize("of", [{}, {"dag": "before_it_was_renamed"}, {"job": "before_it_was_renamed"}])
+    def test_the_next_runs_of_its_job_or_its_dag_tell_until_it_is_settled(self, ledger, of):
+        left_pending(ledger, "cut-off", **of)
+        for night in ("next", "then"):
+            ledger.append(document_of(night))
+            assert told_of(night) == ["pending"]
+        ledger.append(document_of("refused", outcome="refused", reason=REFUSED))
+        assert told_of("refused", reason="task_failure") == ["refused", "pending"]
+        ledger.withdraw(of.get("job", "stays"), "cut-off-")
+        assert told_of("then") == []
+
+    def test_the_text_names_it_and_the_command(self, ledger):
+        left_pending(ledger, "cut-off")
+        ledger.append(document_of("next"))
+        told = []
+        with DAG(DAG_ID, schedule=None, auto_register=False) as dag:
+            pass
+        ReleaseAlertNotifier(send_to=[told.append])({"dag": dag, "run_id": "next", "reason": "success"})
+        (alert,) = told[0]["alerts"]
+        assert (alert["job"], alert["sequence"]) == ("stays", None)
+        assert alert["text"].startswith(f"Job stays, release cut-off- (DAG {DAG_ID}, run cut-off): its publication is")
+        assert "`airflow-anon settle stays/cut-off-` does" in alert["text"]
+
+    def test_one_that_may_still_be_under_way_is_no_alert(self, ledger):
+        left_pending(ledger, "cut-off", hours=11)
+        ledger.append(document_of("next"))
+        assert told_of("next") == []
+        assert told_of("next", pending_hours=10) == ["pending"]
+        assert told_of("next", pending_hours=math.inf) == []
+        with pytest.raises(ValueError, match="pending_hours is -1"):
+            ReleaseAlertNotifier(pending_hours=-1)
+
+    def test_of_another_job_whose_runs_tell_of_it_nothing_is_said(self, ledger):
+        left_pending(ledger, "cut-off", share="/share", job="visits", dag="visits")
+        ledger.append(document_of("since", job="visits", dag="visits"))
+        ledger.append(in_share("next", "/share"))
+        assert told_of("next") == []
+        assert told_of("since", dag_id="visits") == ["pending"]
+
+    @pytest.mark.parametrize(("share", "told"), [("/share", ["pending"]), ("/elsewhere", []), (None, [])])
+    def test_of_a_job_that_runs_no_more_whoever_has_its_share_tells(self, ledger, share, told):
+        ledger.append(document_of("before", job="visits", dag="visits"))
+        rewritten(ledger, "UPDATE release_ledger SET recorded_at = '2026-01-01T00:00:00+00:00' WHERE job = 'visits'")
+        left_pending(ledger, "cut-off", share="/share", job="visits", dag="visits")
+        ledger.append(in_share("next", share))
+        assert told_of("next") == told
+
+    @pytest.mark.parametrize("since", ["", "yesterday", "2026-03-01", 7])
+    def test_a_time_that_somebody_changed_hides_nothing(self, ledger, since):
+        left_pending(ledger, "cut-off", hours=0, share="/share", job="visits", dag="visits")
+        rewritten(ledger, "UPDATE pending_release SET since = :since", since=since)
+        ledger.append(document_of("since", job="visits", dag="visits"))
+        ledger.append(in_share("next", "/share"))
+        assert told_of("next") == told_of("since", dag_id="visits") == ["pending"]
+
+    def test_a_run_that_was_to_check_only_says_nothing(self, ledger):
+        left_pending(ledger, "cut-off")
+        told = []
+        run = SimpleNamespace(dag_id=DAG_ID, run_id="manual", conf={"check_only": True})
+        ReleaseAlertNotifier(send_to=[told.append]).notify({"dag_run": run, "reason": "success"})
+        assert told == []
+
+
+def in_share(run_id, share):
+    """Give the document of a release in a share; in none for None."""
+    document = document_of(run_id)
+    document["publication"]["folder"] = None if share is None else f"{share}/stays/{run_id}"
+    return document
 
 
 def refused(ledger):

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from airflow_anon.observe.alerts import NOTICES, RELEASED, alerts_of, notices_of
+from airflow_anon.observe.left_pending import stayed_pending
 from airflow_anon.plugin.approvals import waiting_releases
 from airflow_anon.plugin.page_forms.overview import Filters, InAirflow, Job, JobAlert, Lately, OverviewPage, Waiting
 from airflow_anon.plugin.page_forms.parts import Outline, State
@@ -136,7 +137,7 @@ def _job(
         "last_release": lately[-1] if lately else None,
         "pending": [pending_outline(one) for one in pending],
         "lately": _lately(lately, [reading.measure_of(one) for one in by_id]),
-        "alerts": [] if entry is None else _alerts(reading, entry, told),
+        "alerts": [*([] if entry is None else _alerts(reading, entry, told)), *_left(pending)],
         "harms": [],
         "broken": None,
         **airflow,
@@ -177,6 +178,10 @@ def _alerts(reading: Reading, entry: Entry, told: Sequence[Entry]) -> list[JobAl
         notices=notices_of(entry, told),
     )
     return [{"kind": alert.kind, "text": alert.what} for alert in found]
+
+
+def _left(pending: Sequence[Pending]) -> list[JobAlert]:
+    return [{"kind": alert.kind, "text": alert.what} for alert in stayed_pending(pending)]
 
 
 def _matches(job: Job, filters: Filters) -> bool:

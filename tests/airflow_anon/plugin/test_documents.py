@@ -27,6 +27,7 @@ from tests.airflow_anon.plugin.documents import (
     variant,
 )
 from tests.airflow_anon.plugin.html import Page
+from tests.airflow_anon.plugin.test_tampering import change
 from tests.engine.frontiers.frontier_report import frontier_report
 
 RUN = "scheduled__2026-03-01T02:15:00+00:00"
@@ -637,6 +638,21 @@ def test_a_frontier_that_was_changed_is_not_shown(get, frontier):
     assert "cannot be read" in get("/api/dags/stays/frontier").json()["why_none"]
     (frontier.parent / "current").unlink()
     assert "has been searched yet" in Page(get("/dags/stays/frontier").text).text
+
+
+def test_a_publication_that_stayed_pending_is_an_alert(get, ledger):
+    """One that has just begun is none; a job without an entry has one too."""
+    ledger.append(released("stays", dag_id="d1", run_id="1", release_id="1"))
+    for job, dag_id in (("stays", "d1"), ("first", "d2")):
+        ledger.begin(released(job, dag_id=dag_id, run_id="2", release_id="20260401T000000Z-00000000"))
+    assert get("/api/jobs?alerts=1").json()["jobs"] == []
+    change(ledger, "UPDATE pending_release SET since = ?", "2026-03-01T02:20:00+00:00")
+    told = {job["job"]: job["alerts"] for job in get("/api/jobs?alerts=1").json()["jobs"]}
+    kinds = {job: [one["kind"] for one in alerts] for job, alerts in told.items()}
+    assert kinds == {"stays": ["pending"], "first": ["pending"]}
+    text = Page(get("/?alerts=1").text).text
+    assert "its publication is pending since 2026-03-01T02:20:00+00:00, and no run has ended it" in text
+    assert "airflow-anon settle first/20260401T000000Z-00000000" in text
 
 
 def test_a_job_of_another_dag_has_no_frontier_here(get, ledger):

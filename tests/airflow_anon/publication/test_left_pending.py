@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
@@ -14,10 +15,12 @@ from airflow_anon.commands.main import main
 from airflow_anon.ledger import Ledger
 from airflow_anon.ledger.address import open_ledger
 from airflow_anon.ledger.cli import main as ledger_main
+from airflow_anon.notifications import ReleaseAlertNotifier
 from airflow_anon.operators import record
 from airflow_anon.run import facts
 from airflow_anon.run.airflow_id import airflow_id
 from airflow_anon.share import sql_share
+from tests.airflow_anon.publication.publishing import run_context
 from tests.airflow_anon.publication.test_review import NOT_FOUND, UNREACHABLE, cut_off, world
 
 __all__ = ["world"]
@@ -94,6 +97,20 @@ def test_another_airflow_with_the_same_dag_leaves_it(world, airflows, other_run,
     airflows.at_work("one")
     assert world.record(day=3, attempt=2) == "failed"
     assert sorted(world.outcomes()) == ["failed", "failed", "released", "released"]
+
+
+def test_the_notifier_of_the_night_that_leaves_it_tells(world, airflows):
+    """The log of a task is read by nobody; by default only what is pending for hours is told."""
+    airflows.at_work("two")
+    assert world.record(day=3) == "failed"
+    told = []
+    context = {"dag_run": {"dag_id": "nightly", "dag_run_id": run_context(3)["dag_run"].run_id}}
+    for settings in ({}, {"pending_hours": 0}):
+        time.sleep(1.1)  # a row says since when to the second
+        ReleaseAlertNotifier(send_to=[lambda found: told.extend(found["alerts"])], **settings).notify(context)
+    assert [alert["kind"] for alert in told] == ["failed", "failed", "pending"]
+    assert f"`airflow-anon settle stays/{world.today}` does" in told[-1]["text"]
+    assert left(world)
 
 
 def test_a_run_of_the_same_id_in_another_airflow_neither_settles_nor_goes_on(world, airflows):

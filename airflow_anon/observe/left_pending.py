@@ -1,0 +1,99 @@
+"""Alerts on publications that stayed pending: cut off, and ended by no run since.
+
+In: the pending rows of a ledger. Out: those that are older than any publication takes. The run that ends a night tells
+of those of its jobs and its DAG; of what nobody else tells, such as of a job that was removed, whoever has the share.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from airflow_anon.observe.alerts import NOTICES, RELEASED, Alert, AlertSettings
+
+if TYPE_CHECKING:
+    from airflow_anon.ledger import Entry, Ledger, Pending
+
+
+def stayed_pending(
+    found: Iterable[Pending], settings: AlertSettings | None = None, now: dt.datetime | None = None
+) -> list[Alert]:
+    """Return an alert for each publication that has been pending for longer than the settings say.
+
+    Parameters
+    ----------
+    now : datetime, optional
+        With a zone; by default the time of the call.
+    """
+    longest = (settings or AlertSettings()).pending_hours
+    now = now or dt.datetime.now(dt.timezone.utc)
+    return [_alert(one) for one in found if _hours(one, now) > longest]
+
+
+def told_by(ledger: Ledger, dag_id: str, entries: Sequence[Entry]) -> list[Pending]:
+    """Return the pending publications of which the end of a run tells.
+
+    Parameters
+    ----------
+    dag_id : str
+        The DAG of the run.
+    entries : sequence of Entry
+        Those of the run, one for each of its jobs.
+
+    Raises
+    ------
+    LedgerError
+        The ledger cannot be read.
+    """
+    jobs, found = {entry.job for entry in entries}, ledger.pending()
+    others = [one for one in found if one.job not in jobs and one.dag_id != dag_id]
+    # most nights have none, and read no document for it
+    shared = _in_shares_of(ledger, entries, others) if others else []
+    return [one for one in found if one not in others or one in shared]
+
+
+def _in_shares_of(ledger: Ledger, entries: Sequence[Entry], others: Sequence[Pending]) -> list[Pending]:
+    """Return the publications of other jobs in the shares of released entries, of which their own job tells no more."""
+    from airflow_anon.ledger.named_share import shares_of  # noqa: PLC0415 (a DAG file imports this module)
+
+    released = [ledger.document(entry.sequence) for entry in entries if entry.outcome == RELEASED]
+    own = {share for document in released for share in shares_of(document.get("publication")).values()}
+    return [
+        one
+        for one in others
+        if own.intersection(shares_of(one.document.get("publication")).values()) and not _has_run_since(ledger, one)
+    ]
+
+
+def _has_run_since(ledger: Ledger, pending: Pending) -> bool:
+    ended = (entry for entry in ledger.of_job(pending.job) if entry.outcome not in NOTICES)
+    newest, since = next(ended, None), _moment(pending.since)
+    last = None if newest is None else _moment(newest.recorded_at)
+    return last is not None and since is not None and last > since
+
+
+def _hours(pending: Pending, now: dt.datetime) -> float:
+    """Return how long a publication is pending; for ever if somebody changed the time in its row."""
+    since = _moment(pending.since)
+    return math.inf if since is None else (now - since) / dt.timedelta(hours=1)
+
+
+def _moment(text: Any) -> dt.datetime | None:
+    """Return a moment of a row; None if the row was changed to something else."""
+    try:
+        found = dt.datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        return None
+    return found if found.tzinfo else None
+
+
+def _alert(pending: Pending) -> Alert:
+    since = "an unknown time" if _moment(pending.since) is None else pending.since
+    happened = (
+        f"its publication is pending since {since}, and no run has ended it; if its run does not go on, "
+        f"`airflow-anon settle {pending.job}/{pending.release_id}` does"
+    )
+    text = f"Job {pending.job}, release {pending.release_id} (DAG {pending.dag_id}, run {pending.run_id}): {happened}"
+    return Alert("pending", text, f"release {pending.release_id}: {happened}", pending.job)
