@@ -99,6 +99,7 @@ def test_a_release_arrives_in_the_table_and_nowhere_else(world, job):
     content = document["publication"]["table"]["content"]
     kinds = {column["name"]: column["kind"] for column in content["columns"]}
     assert read_table("clinical_warehouse", TABLE, kinds).sha256 == content["sha256"]
+    assert all(one["examples"] and "examples_left_out" not in one for one in document["levels"].values())
     assert document["source"]["fingerprint"]
     # one key, and fingerprints of another kind than those of extracted sources
     assert document["hierarchies"]["key_id"] == fingerprint_key().id != document["source"]["fingerprint_key_id"]

@@ -122,6 +122,7 @@ def assert_recorded(run, release):
     told = run.get_task_instance("record_attempt").xcom_pull("record_attempt")
     entry = ledger.entry(told["ledger_sequence"])
     document = ledger.document(entry.sequence)
+    assert all(one["examples"] and "examples_left_out" not in one for one in document["levels"].values())
     assert entry.outcome == "released"
     assert len([one for one in ledger.entries() if one.run_id == run.run_id]) == 1
     assert {state.state for state in check_files(document)} == {"matches"}

@@ -44,3 +44,4 @@ def test_a_night_releases_records_at_levels_of_their_own(world):
     (entry,) = [entry for entry in open_ledger().entries() if entry.run_id == run.run_id]
     document = open_ledger().document(entry.sequence)
     assert {name: one["shares"] for name, one in document["levels"].items()} == shares
+    assert all(one["examples"] and "examples_left_out" not in one for one in document["levels"].values())

@@ -27,8 +27,9 @@ from airflow_anon.run.release_id import release_id
 from airflow_anon.share.folder_share import FolderShare
 from airflow_anon.share.sql_share import SqlShare
 from airflow_anon.transport.connection import hook_of
-from engine import check_manifest, write_manifest
-from tests.airflow_anon.publication.publishing import ASSET, METRICS, TABLE, VALIDATION, Staged, run_context
+from engine import check_manifest, load_job, write_manifest
+from engine.job.hierarchies_stated import hierarchies_stated
+from tests.airflow_anon.publication.publishing import ASSET, METRICS, TABLE, VALIDATION, Staged, job, run_context
 from tests.profiles import only
 
 
@@ -219,6 +220,26 @@ def test_leftovers_of_a_killed_try_are_removed(staged, share):
     (share / "stays/.20260302T023000Z-00000000.0123.partial").mkdir()
     staged.publish({"path": str(share)})
     assert entries(share / "stays") == [".20260302T023000Z-00000000.0123.partial", identity, "current"]
+
+
+@pytest.mark.parametrize(("place", "left_out"), [("own.key", None), (None, "not-compared")])
+def test_examples_of_levels_are_of_the_hierarchies_under_the_key_that_is_named(
+    staged, share, tmp_path, monkeypatch, place, left_out
+):
+    """A task that is not given the key of the others cannot tell, and gives none."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AIRFLOW_HOME", str(tmp_path / "home"))
+    Path("age.csv").write_text("20;[20, 40[;*\n50;[40, 60[;*\n")
+    Path("own.key").write_text("k" * 32)
+    Path("own.key").chmod(0o600)
+    report = json.loads((staged.release / "report.json").read_text())
+    report["hierarchies"] = hierarchies_stated(load_job(job({"path": str(share)})), b"k" * 32)
+    (staged.release / "report.json").write_text(json.dumps(report))
+    staged.manifest_sha256 = write_manifest(staged.release)
+    done = staged.publish({"path": str(share)}, fingerprint_key=place and str(tmp_path / place))
+    age = open_ledger().document(done["ledger_sequence"])["levels"]["age"]
+    assert age.get("examples_left_out") == left_out
+    assert (age["examples"] is None) == (left_out is not None)
 
 
 def test_other_arguments(staged, share, monkeypatch):
