@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.kernels.jit import kernel
+from engine.kernels.packed_boxes.probing import probe
 from engine.kernels.packed_boxes.raising import merged
 from engine.kernels.packed_boxes.rows import Bounds, Labels, PackedRows, Tuples, Waiting
-from engine.kernels.packed_boxes.splitting import parts_of_classes, split_places, suppress
+from engine.kernels.packed_boxes.splitting import ALL, parts_of_classes, split_places, suppress
 
 _MOST = 1 << 10
 _LEAST = 1 << 4
@@ -34,7 +35,7 @@ def catch_up(
 ) -> tuple[PackedRows, Waiting]:
     """Bring what waited to the levels of its box, and let only large classes wait on.
 
-    The probes of the box are void then: they were made without the rows that come.
+    The probes of the box are made whole by the rows that come; where these are more than there were, they are void.
 
     Parameters
     ----------
@@ -56,6 +57,7 @@ def catch_up(
     PackedRows, Waiting
         The rows that do not wait, and the tuples that do.
     """
+    before = bounds.sums.copy()
     nothing = PackedRows(
         rows.keys[:0], rows.tails[:0], rows.counts[:0], rows.weights[:0], rows.marks[:0], rows.starts[:1]
     )
@@ -79,8 +81,20 @@ def catch_up(
             suppress(gone.keys, gone.tails, gone.counts, gone.weights, bounds, labels)
     if bounds.sums[1] > limit:
         return rows, waiting
-    found = merged(_brought(rows, new, new_starts, tuples, bottom, bounds, labels), rows.starts.shape[0] - 1, minimum)
-    bounds.probes[:, 0] = -1
+    first = rows.starts.shape[0] - 1
+    found = merged(_brought(rows, new, new_starts, tuples, bottom, bounds, labels), first, minimum)
+    if found.counts.shape[0] > 2 * rows.counts.shape[0]:
+        # probed anew, a probe may end early, and rule the box out before others are made
+        bounds.probes[:, 0] = -1
+        return found, waiting
+    came = PackedRows(found.keys, found.tails, found.counts, found.weights, found.marks, found.starts[first:])
+    for a in range(bottom.shape[0]):
+        if bounds.low[a] < bounds.high[a] and bounds.probes[a, 0] == bounds.low[a]:
+            words = found.keys if labels.places[a, 0] == 0 else found.tails
+            shift, width = np.uint64(labels.places[a, 1]), labels.widths[a, bounds.low[a]]
+            records, cost = probe(came, words, shift, labels.masks[a], width, minimum, a, ALL, ALL)
+            bounds.probes[a, 1] += bounds.sums[1] - before[1] + records
+            bounds.probes[a, 2] += bounds.sums[0] - before[0] + cost
     return found, waiting
 
 
