@@ -107,7 +107,7 @@ class ExpectRowsAccountedFor(ReleaseExpectation):
 
     def _found(self, rows: int, expected: int) -> Iterator[Message]:
         yield _two("{one} rows are there, {other} are accounted for", rows, expected)
-        if self.released_rows != rows:
+        if self.released_rows != expected:
             yield Message("the report gives another number of rows of the release")
         if self.reported_source_rows != self.source_rows:
             counted = "{one} were extracted and the report counted {other}"

@@ -277,12 +277,14 @@ class TestARun:
 
 
 def left_pending(ledger, run_id, *, hours=13, share=None, **of):
-    """Begin a publication some hours ago, which nobody ends."""
+    """Begin a publication some hours ago, which nobody ends; return its release."""
     document = document_of(run_id, **of)
     document["publication"]["folder"] = None if share is None else f"{share}/{document['name']}/{run_id}-"
     ledger.begin(document)
+    release_id = document["publication"]["release_id"]
     since = (dt.datetime.now(dt.timezone.utc) - dt.timedelta(hours=hours)).isoformat(timespec="seconds")
     rewritten(ledger, "UPDATE pending_release SET since = :since WHERE run_id = :run", since=since, run=run_id)
+    return release_id
 
 
 def rewritten(ledger, statement, **values):
@@ -297,17 +299,17 @@ class TestWhatStayedPending:
 
     @pytest.mark.parametrize("of", [{}, {"dag": "before_it_was_renamed"}, {"job": "before_it_was_renamed"}])
     def test_the_next_runs_of_its_job_or_its_dag_tell_until_it_is_settled(self, ledger, of):
-        left_pending(ledger, "cut-off", **of)
+        release_id = left_pending(ledger, "cut-off", **of)
         for night in ("next", "then"):
             ledger.append(document_of(night))
             assert told_of(night) == ["pending"]
         ledger.append(document_of("refused", outcome="refused", reason=REFUSED))
         assert told_of("refused", reason="task_failure") == ["refused", "pending"]
-        ledger.withdraw(of.get("job", "stays"), "cut-off-")
+        ledger.withdraw(of.get("job", "stays"), release_id)
         assert told_of("then") == []
 
     def test_the_text_names_it_and_the_command(self, ledger):
-        left_pending(ledger, "cut-off")
+        release_id = left_pending(ledger, "cut-off")
         ledger.append(document_of("next"))
         told = []
         with DAG(DAG_ID, schedule=None, auto_register=False) as dag:
@@ -315,8 +317,8 @@ class TestWhatStayedPending:
         ReleaseAlertNotifier(send_to=[told.append])({"dag": dag, "run_id": "next", "reason": "success"})
         (alert,) = told[0]["alerts"]
         assert (alert["job"], alert["sequence"]) == ("stays", None)
-        assert alert["text"].startswith(f"Job stays, release cut-off- (DAG {DAG_ID}, run cut-off): its publication is")
-        assert "`airflow-anon settle stays/cut-off-` does" in alert["text"]
+        assert alert["text"].startswith(f"Job stays, release {release_id} (DAG {DAG_ID}, run cut-off): its publication")
+        assert f"`airflow-anon settle stays/{release_id}` does" in alert["text"]
 
     def test_one_that_may_still_be_under_way_is_no_alert(self, ledger):
         left_pending(ledger, "cut-off", hours=11)
