@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_anon.ledger.errors import LedgerError
 from airflow_anon.ledger.given_up import given_up, left_of
+from airflow_anon.ledger.manifest import is_manifest
 from airflow_anon.ledger.released_places import places_of
 from airflow_anon.ledger.standing import WITHDRAWN
 from airflow_anon.transport.address import parent_of
@@ -121,10 +121,9 @@ def _is_release(folder: Path) -> bool:
     if folder.is_symlink() or folder.name.startswith(".") or not folder.is_dir():
         return False
     try:
-        manifest = json.loads((folder / MANIFEST).read_bytes())
-    except (OSError, ValueError, RecursionError):
+        return is_manifest((folder / MANIFEST).read_bytes())
+    except OSError:
         return False
-    return isinstance(manifest, dict) and isinstance(manifest.get("files"), dict)
 
 
 def _belongs(share: str, entry: Entry, ledger: Ledger, lost: Sequence[GivenUp]) -> bool:

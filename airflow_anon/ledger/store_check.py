@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 
 from airflow_anon.ledger.errors import LedgerError
 from airflow_anon.ledger.expected_file import ADDED, CHANGED, MATCHES, MISSING, UNREACHABLE, Expected
+from airflow_anon.ledger.manifest import is_manifest
 from airflow_anon.transport.object_store import StoreError, content_of, listed, sha256_of
 from airflow_anon.transport.release_files import CURRENT, MANIFEST
 from airflow_anon.transport.release_pointer import Pointer
@@ -70,14 +70,10 @@ def releases_in(share: str) -> set[tuple[str, str]]:
     try:
         names = [name.split("/") for name in listed(share)]
         there = [parts for parts in names if len(parts) == len(("job", "release", MANIFEST)) and parts[-1] == MANIFEST]
-        return {(job, release) for job, release, _ in there if _is_manifest(f"{share}/{job}/{release}/{MANIFEST}")}
+        return {
+            (job, release)
+            for job, release, _ in there
+            if is_manifest(content_of(f"{share}/{job}/{release}/{MANIFEST}") or b"")
+        }
     except StoreError as problem:
         raise LedgerError(f"share {problem}") from None
-
-
-def _is_manifest(address: str) -> bool:
-    try:
-        manifest = json.loads(content_of(address) or b"")
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(manifest, dict) and isinstance(manifest.get("files"), dict)
