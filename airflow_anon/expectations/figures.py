@@ -20,7 +20,7 @@ from airflow_anon.expectations.population import public_population
 from airflow_anon.expectations.privacy_model import recount_on
 from airflow_anon.expectations.records import Marked, kept_classes, kept_rows
 from airflow_anon.expectations.risk import LATER, risk_figures
-from airflow_anon.expectations.stated import is_number, names_model
+from airflow_anon.expectations.stated import is_figure, is_least_margin, is_number, names_model
 from engine import Finding
 
 if TYPE_CHECKING:
@@ -170,9 +170,7 @@ class ExpectReportedFigures(ReleaseExpectation):
         for position, (model, entry) in enumerate(zip_longest(self.models, stated)):
             if model is None or not isinstance(entry, Mapping) or not self._as_found(release, model, entry):
                 yield f"privacy.{position}"
-        margins = [entry.get("margin") for entry in stated if isinstance(entry, Mapping)]
-        known = [left for left in margins if is_number(left)]
-        if not _close(self.figures.get("privacy_margin"), min(known, default=None)):
+        if not is_least_margin(self.figures.get("privacy_margin"), stated):
             yield "privacy_margin"
 
     def _as_found(self, release: _Release, model: Mapping[str, Any], stated: Mapping[str, Any]) -> bool:
@@ -182,15 +180,15 @@ class ExpectReportedFigures(ReleaseExpectation):
         unknown = "attribute" in model and release.kept_rows != self._kept(release.classes)
         observed = stated.get("observed")
         # if it cannot be compared with the recount, it must still be a figure
-        if stated.get("holds") is not found.holds or not _close(observed, observed if unknown else found.observed):
+        if stated.get("holds") is not found.holds or not is_figure(observed, observed if unknown else found.observed):
             return False
         required, sense = found.required, found.sense
         if required is None or sense is None:
             return False
         # of the stated figure: it is the one that was found, or the only one that is known
         left = margin(required, sense, observed, holds=found.holds)
-        same_bound = _close(stated.get("required"), required) and stated.get("sense") == sense
-        return same_bound and _close(stated.get("margin"), left)
+        same_bound = is_figure(stated.get("required"), required) and stated.get("sense") == sense
+        return same_bound and is_figure(stated.get("margin"), left)
 
     def _estimated(self, release: _Release) -> float | None:
         if not release.classes.rows:
@@ -240,10 +238,3 @@ def _equal(stated: Any, counted: Any) -> bool:
     if not is_number(stated) or counted is None:
         return stated is None and counted is None
     return math.isclose(stated, counted, rel_tol=1e-12)
-
-
-def _close(stated: Any, counted: float | None) -> bool:
-    """Compare a figure of a privacy model; the rounding error of a sum counts as a distance of zero."""
-    if not is_number(stated) or counted is None:
-        return stated is None and counted is None
-    return math.isclose(stated, counted, rel_tol=1e-9, abs_tol=1e-12)

@@ -23,7 +23,7 @@ from airflow_anon.expectations.margin import margin
 from airflow_anon.expectations.persons_of_file import persons_of
 from airflow_anon.expectations.records import Marked
 from airflow_anon.expectations.source_records import CELL
-from airflow_anon.expectations.stated import is_number, names_model
+from airflow_anon.expectations.stated import is_figure, is_least_margin, names_model
 from engine import TABLE_COLUMN, Count, Finding, Message, recount
 
 if TYPE_CHECKING:
@@ -222,9 +222,7 @@ class ExpectPersonsInEachClass(ReleaseExpectation):
         for position, (model, entry) in enumerate(zip_longest(self.models, stated)):
             if model is None or not isinstance(entry, Mapping) or not self._as_found(file, model, entry):
                 yield f"privacy.{position}"
-        margins = [entry.get("margin") for entry in stated if isinstance(entry, Mapping)]
-        known = [left for left in margins if is_number(left)]
-        if not _equal(self.figures.get("privacy_margin"), min(known, default=None)):
+        if not is_least_margin(self.figures.get("privacy_margin"), stated):
             yield "privacy_margin"
 
     def _as_found(self, file: PersonsOfFile, model: Mapping[str, Any], stated: Mapping[str, Any]) -> bool:
@@ -283,6 +281,4 @@ def _equal(stated: Any, counted: Any) -> bool:
         return json.dumps(stated, sort_keys=True) == json.dumps(counted, sort_keys=True)
     if isinstance(counted, bool) or isinstance(stated, bool):
         return stated is counted
-    if not is_number(stated) or counted is None:
-        return stated is None and counted is None
-    return math.isclose(stated, counted, rel_tol=1e-9, abs_tol=1e-12)
+    return is_figure(stated, counted)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
 FILES = {"population", "subset"}
@@ -14,6 +15,19 @@ def is_number(stated: Any) -> TypeGuard[int | float]:
     """Tell whether something is a number that doubles can be compared with; true is none, and JSON has larger ones."""
     is_plain = isinstance(stated, int | float) and not isinstance(stated, bool)
     return is_plain and abs(stated) <= sys.float_info.max
+
+
+def is_figure(stated: Any, counted: float | None) -> bool:
+    """Compare a figure of a privacy model; the rounding error of a sum counts as a distance of zero."""
+    if not is_number(stated) or counted is None:
+        return stated is None and counted is None
+    return math.isclose(stated, counted, rel_tol=1e-9, abs_tol=1e-12)
+
+
+def is_least_margin(stated: Any, entries: Sequence[Any]) -> bool:
+    """Compare the least margin of a report with those of its entries."""
+    margins = [entry.get("margin") for entry in entries if isinstance(entry, Mapping)]
+    return is_figure(stated, min((left for left in margins if is_number(left)), default=None))
 
 
 def names_model(stated: Mapping[str, Any], model: Mapping[str, Any]) -> bool:
