@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.errors import InvalidData, InvalidJob, is_file
 from engine.hierarchy.builders.csv_file import DELIMITERS
-from engine.tables.csv_form import CSV, UTF_8, CsvForm, encoding_of
+from engine.tables.csv_form import CSV, UTF_8, CsvForm, encoding_of, is_csv
 
 if TYPE_CHECKING:
     from engine.tables.source import Table
@@ -93,8 +93,9 @@ def run_init(options: argparse.Namespace) -> str:
     check_target(target)
     form = _form(path, options)
     table = open_path(path, form)
-    _refuse_title(path, table.schema.names, form, is_found=options.delimiter is None)
-    _refuse_record(path, table)
+    if is_csv(path):
+        _refuse_title(path, table.schema.names, form, is_found=options.delimiter is None)
+        _refuse_record(path, table)
     source = {"path": os.path.relpath(path, target.resolve().parent)}
     source |= {key: value for key, value in form._asdict().items() if value != CSV._asdict()[key]}
     draft = draft_job(
@@ -157,7 +158,7 @@ def _refuse_title(path: Path, names: Sequence[str], form: CsvForm, *, is_found: 
     """
     named = [name for name in names if name.strip()]
     # an index column may have no name
-    if not path.name.lower().endswith((".csv", ".csv.gz")) or named[:1] != names[:1]:
+    if named[:1] != names[:1]:
         return
     if len(named) == 1 and names[0].lower().startswith("sep="):
         raise InvalidData(f"source {path}: its first line, sep=, is a mark of Excel and no header; delete that line")
@@ -177,8 +178,6 @@ def _refuse_record(path: Path, table: Table) -> None:
     They then are values of their columns as well, as long as these have few. Of names that are words one alone may be.
     """
     names = table.schema.names
-    if not path.name.lower().endswith((".csv", ".csv.gz")):
-        return
     batches = table.batches(names)
     first = next(iter(batches), None)
     values = {} if first is None else {name: set(first.column(name).to_pylist()) for name in names}

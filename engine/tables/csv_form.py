@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+from pathlib import Path
 from typing import NamedTuple
 
 UTF_8 = "utf-8"
@@ -27,6 +28,11 @@ class CsvForm(NamedTuple):
 
 CSV = CsvForm()
 """The form of a file of which nothing is said."""
+
+
+def is_csv(path: Path) -> bool:
+    """Tell whether a file is read as CSV, by its name."""
+    return path.suffix.lower() == ".csv" or path.name.lower().endswith(".csv.gz")
 
 
 def encoding_of(name: str) -> str:

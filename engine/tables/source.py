@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from engine.errors import InvalidData, is_file, unreadable
 from engine.tables.broken_csv import why
-from engine.tables.csv_form import CSV, CsvForm
+from engine.tables.csv_form import CSV, CsvForm, is_csv
 from engine.tables.csv_quotes import ends_with
 from engine.tables.encrypted import refuse_encrypted
 from engine.tables.in_memory import NO_TABLE, of_pandas, refuse_unselectable, without_runs
@@ -281,7 +281,7 @@ def open_path(path: str | Path, form: CsvForm = CSV, name: str | None = None) ->
 def _opened(path: Path, form: CsvForm, name: str) -> Table:
     if path.suffix.lower() in {".parquet", ".pq"}:
         return ParquetFile(path, name)
-    if path.suffix.lower() == ".csv" or path.name.lower().endswith(".csv.gz"):
+    if is_csv(path):
         return CsvFile(path, form, name)
     raise InvalidData(f"source {name}: must end in .csv, .csv.gz or .parquet")
 
