@@ -51,9 +51,8 @@ def database_errors(doing: str, secret: str | None = None, *, reads: bool = Fals
     Raises
     ------
     AirflowException
-        Replaces any exception of the block, except Airflow's own exceptions. Where it only
-        reads, and a table, a column or a function is missing, it is an `AirflowFailException`: a retry would not find
-        it either.
+        Replaces any exception of the block, except Airflow's own exceptions. Where it only reads, and a table, a column
+        or a function is missing, it is an `AirflowFailException`: a retry would not find it either.
     """
     try:
         yield

@@ -304,13 +304,12 @@ def _findings(folder: Path, job: Job) -> list[Finding]:
     formats = compared_formats(folder, job)
     key = _key_of(report)
     classes = class_table(release, job) if has_structure(release.schema, job) else None
-    given = release if classes is None else classes
-    if job.series is None:
-        findings = verify(given, job, report, fingerprint_key=key)
-    else:
+    series = None
+    if job.series is not None:
         from engine.job.open_series import series_evidence  # noqa: PLC0415 (as above)
 
-        findings = verify(given, job, report, series=series_evidence(job, report), fingerprint_key=key)
+        series = series_evidence(job, report)
+    findings = verify(release if classes is None else classes, job, report, series=series, fingerprint_key=key)
     # what does not hold is described by no document
     if classes is not None and all(finding.holds or not finding.is_told for finding in findings):
         if is_of_this_version(report):

@@ -10,10 +10,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from airflow_anon.observe.alerts import NOTICES, RELEASED, alerts_of, notices_of
+from airflow_anon.observe.alerts import NOTICES, RELEASED, Alert, alerts_of, notices_of
 from airflow_anon.observe.left_pending import stayed_pending
 from airflow_anon.plugin.approvals import waiting_releases
-from airflow_anon.plugin.page_forms.overview import Filters, InAirflow, Job, JobAlert, Lately, OverviewPage, Waiting
+from airflow_anon.plugin.page_forms.overview import Filters, InAirflow, Job, Lately, OverviewPage, Waiting
 from airflow_anon.plugin.page_forms.parts import Outline, State
 from airflow_anon.plugin.pages.found_outside import broken_dags, harms_of
 from airflow_anon.plugin.pages.outline import STATES, chain_state, outline, pending_outline, state_of
@@ -137,7 +137,10 @@ def _job(
         "last_release": lately[-1] if lately else None,
         "pending": [pending_outline(one) for one in pending],
         "lately": _lately(lately, [reading.measure_of(one) for one in by_id]),
-        "alerts": [*([] if entry is None else _alerts(reading, entry, told)), *_left(pending)],
+        "alerts": [
+            {"kind": alert.kind, "text": alert.what}
+            for alert in (*([] if entry is None else _alerts(reading, entry, told)), *stayed_pending(pending))
+        ],
         "harms": [],
         "broken": None,
         **airflow,
@@ -165,10 +168,10 @@ def _state(entry: Entry | None, pending: Sequence[Pending], airflow: InAirflow) 
     return "failed" if airflow["failed_run"] and state != "damaged" else state
 
 
-def _alerts(reading: Reading, entry: Entry, told: Sequence[Entry]) -> list[JobAlert]:
+def _alerts(reading: Reading, entry: Entry, told: Sequence[Entry]) -> list[Alert]:
     earlier = [one for one in _releases(told) if one.sequence < entry.sequence]
     document = reading.document(entry.sequence)
-    found = alerts_of(
+    return alerts_of(
         entry,
         earlier,
         smallest=reading.smallest_of(entry),
@@ -177,11 +180,6 @@ def _alerts(reading: Reading, entry: Entry, told: Sequence[Entry]) -> list[JobAl
         series=None if document is None else document.series,
         notices=notices_of(entry, told),
     )
-    return [{"kind": alert.kind, "text": alert.what} for alert in found]
-
-
-def _left(pending: Sequence[Pending]) -> list[JobAlert]:
-    return [{"kind": alert.kind, "text": alert.what} for alert in stayed_pending(pending)]
 
 
 def _matches(job: Job, filters: Filters) -> bool:

@@ -73,9 +73,8 @@ def raise_rows(rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], mini
 def merged(rows: PackedRows, first_class: int, minimum: int) -> PackedRows:
     """Merge the rows that look alike, in place, and leave out classes all of whose rows have `minimum` records.
 
-    The classes before the first one stay as they are.
-
-    Where few of the first rows look alike, the others are not compared.
+    The classes before the first one stay as they are. Where few of the first rows look alike, the others are not
+    compared.
     """
     found_keys, found_tails, found_counts, found_weights, found_marks, starts = rows
     wide = found_tails.shape[0] > 0
