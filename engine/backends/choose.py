@@ -12,7 +12,6 @@ from typing import Any, Literal
 from engine.backends.backend import Arrow, Backend
 from engine.backends.duckdb_backend import DuckDb
 from engine.backends.spark_access import SparkAccess
-from engine.backends.spark_backend import Spark
 from engine.backends.sql_backend import Sql
 from engine.backends.warehouse import Warehouse
 from engine.errors import InvalidJob
@@ -53,6 +52,8 @@ def backend_for(
     if isinstance(source, Warehouse):
         raise InvalidJob(f"backend: is {wish}, must be sql for a table that stays in its warehouse")
     if wish == "spark":
+        from engine.backends.spark_backend import Spark  # noqa: PLC0415 (it loads asyncio, which takes 60 ms)
+
         access = spark or SparkAccess()
         return Spark(access.configuration, memory, folder, access.counted)
     return DuckDb(memory, folder) if wish == "duckdb" else Arrow(memory)
