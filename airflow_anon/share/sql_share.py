@@ -1,25 +1,24 @@
 """A table of a SQL share that always has exactly one complete release.
 
-A release is loaded into a separate table; then, in one transaction, the target gets its records and the bookkeeping
-table `<table>_release` its entry. Readers see either the old release or the new one. If the columns are the same, the
+A release is loaded into a separate table; then, in one transaction, the target gets its records and the books
+(`sql_books`) its entry. Readers see either the old release or the new one. If the columns are the same, the
 target stays the same table, with its privileges, indexes and views; otherwise it is replaced, or, where CREATE and DROP
 commit, the release is refused (`switch_by_rows`).
 """
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
 from airflow_anon.share.made_table import check_made, people_name, refuse_gone
+from airflow_anon.share.sql_books import SqlBooks
 from airflow_anon.share.sql_databases import TRANSACTIONAL_DDL, refuse_database
 from airflow_anon.share.sql_grants import grants_on, refuse_other_owner
 from airflow_anon.share.sql_load import load, plain_schema
@@ -34,18 +33,15 @@ from airflow_anon.share.sql_views import TableViews
 from airflow_anon.share.switch_by_rows import admit_alone, prepare_target, refuse_open, replace_rows
 from airflow_anon.transport.connection import PLAIN, WAIT_FOR_LOCK_MILLISECONDS, engine_of, names_of
 from airflow_anon.transport.relation import split_table
-from airflow_anon.transport.release_files import BOOKKEEPING
 from engine import Count, Message
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Select, Table
+    from sqlalchemy import Connection, Table
 
     from airflow_anon.share.made_table import MadeTable
     from airflow_anon.share.sql_comments import Comments
 
 Outcome = Literal["loaded", "present", "older"]
-ADDED_LATER = ("salt", "job")
-"""Columns that the books of earlier versions lack."""
 LOCK_NOT_GIVEN = "55P03"
 """What PostgreSQL says of a lock that was not given in time."""
 _log = logging.getLogger(__name__)
@@ -68,11 +64,8 @@ class SqlShare:
         What is said of the table and its columns, set together with the records.
     made_inside : bool or None
         Whether its releases are made in its database; None where that is not known.
-    job : str, optional
-        The job whose releases the table holds; without it nobody asks whose they are.
-    job_of : callable, optional
-        Returns the job of a release, by its id and the hash of its manifest, if it is known: books of earlier versions
-        do not name the job.
+    job, job_of : optional
+        As of `SqlBooks`.
     wait_seconds : int, optional
         As of `engine_of`.
 
@@ -105,8 +98,7 @@ class SqlShare:
         self.name = parts[-1]
         self.schema = parts[0] if len(parts) > 1 else None
         self.use_adbc = use_adbc
-        self.job = job
-        self._job_of = job_of
+        self._books = SqlBooks(self.name, self.schema, job, job_of)
         self._comments = comments
         self._views = TableViews(self.schema, self.name, linked or {})
 
@@ -128,8 +120,8 @@ class SqlShare:
         if self._by_rows:
             refuse_open(connection, self.schema, self.name)
         else:
-            self._refuse_foreign_books(connection)
-        for name in (self.name, self._bookkeeping.name):
+            self._books.refuse_foreign(connection)
+        for name in (self.name, self._books.name):
             refuse_obstacles(connection, name, self.schema)
 
     def refuse_other_job(self) -> None:
@@ -140,32 +132,8 @@ class SqlShare:
         AirflowFailException
             Names that job.
         """
-        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
-
-        if sa.inspect(self.engine).has_table(self._bookkeeping.name, schema=self.schema):
-            with self.engine.connect() as connection:
-                self._refuse_other_job(connection)
-
-    def _refuse_other_job(self, connection: Connection) -> None:
-        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
-
-        if self.job is None:
-            return
-        columns = self._bookkeeping.c
-        asked = [columns.release_id, columns.manifest_sha256]
-        if columns.job.name in self._booked(connection):
-            asked.append(columns.job)
-        newest = connection.execute(sa.select(*asked).order_by(columns.release_id.desc()).limit(1)).one_or_none()
-        if newest is None:
-            return
-        release_id, manifest_sha256, *job = newest
-        owner = job[0] if job and job[0] is not None else self._job_of and self._job_of(release_id, manifest_sha256)
-        if owner is not None and owner != self.job:
-            raise AirflowFailException(
-                f"output table {self.name!r}: holds releases of job {owner}, which this one of job {self.job} would "
-                f"replace; name another table, or, if that job is no more, empty this one and "
-                f"{self._bookkeeping.name!r}"
-            )
+        with self.engine.connect() as connection:
+            self._books.refuse_other_job(connection)
 
     @contextmanager
     def kept_if_whole(self, release_id: str) -> Iterator[None]:
@@ -211,9 +179,9 @@ class SqlShare:
         AirflowFailException
             The table was not made by this operator and is not empty, or see `refuse_unfit` and `refuse_other_job`.
         """
-        self._make_bookkeeping()
+        self._books.make(self.engine)
         with self.engine.connect() as connection:
-            self._refuse_other_job(connection)
+            self._books.refuse_other_job(connection)
             known = self._known(connection, release_id)
             self._refuse_foreign_target(connection)
         if known is not None:
@@ -240,9 +208,9 @@ class SqlShare:
         """
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
-        self._make_bookkeeping()
+        self._books.make(self.engine)
         with self.engine.connect() as connection:
-            self._refuse_other_job(connection)
+            self._books.refuse_other_job(connection)
             known = self._known(connection, release_id)
             self._refuse_foreign_target(connection)
             if known is None:
@@ -254,7 +222,7 @@ class SqlShare:
         told = {"manifest_sha256": manifest_sha256, "salt": made["salt"]}
         if self._by_rows:
             with self.engine.connect() as connection:
-                prepare_target(connection, table, self._bookkeeping, self.name)
+                prepare_target(connection, table, self._books.table, self.name)
         outcome = self._switch(table, release_id, told, made["rows"], held, made)
         if self._by_rows:
             self.remove_leftovers(release_id)
@@ -275,80 +243,19 @@ class SqlShare:
         """
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
-        if not sa.inspect(self.engine).has_table(self._bookkeeping.name, schema=self.schema):
-            return False
-        columns = self._bookkeeping.c
+        with self.engine.connect() as connection:
+            if not self._books.exist(connection):
+                return False
         options = {"sqlite_begin": "IMMEDIATE"}
         with self.engine.connect().execution_options(**options) as connection, connection.begin():
             self._lock(connection)
-            newest = sa.select(columns.release_id, columns.manifest_sha256).order_by(columns.release_id.desc()).limit(1)
-            held = connection.execute(newest).one_or_none()
-            if held is None or tuple(held) != (release_id, manifest_sha256) or not self._target_exists(connection):
+            held = self._books.newest(connection)
+            if held is None or held[:2] != (release_id, manifest_sha256) or not self._target_exists(connection):
                 return False
             self._take_target(connection)
             connection.execute(sa.delete(sa.table(self.name, schema=self.schema)))
             refuse_other_records(connection, self.name, self.schema, 0)
         return True
-
-    def _refuse_foreign_books(self, connection: Connection) -> None:
-        """Refuse a table of somebody else that has the name of the books, before anything of it is changed."""
-        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
-
-        books = self._bookkeeping
-        if not sa.inspect(connection).has_table(books.name, schema=self.schema):
-            return
-        lacking = {column.name for column in books.columns} - {*ADDED_LATER} - self._booked(connection)
-        if lacking:
-            raise AirflowFailException(
-                f"output table {self.name!r}: {books.name!r} would book its releases, and is a table of something else "
-                f"(it has no column {', '.join(sorted(lacking))}); name another output table"
-            )
-
-    def _make_bookkeeping(self) -> None:
-        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
-
-        with self.engine.connect() as connection:
-            self._refuse_foreign_books(connection)
-        try:
-            self._bookkeeping.create(self.engine, checkfirst=True)
-        except sa.exc.DBAPIError:
-            # If two publish for the first time at once, the second one fails in the database and then finds the table.
-            self._bookkeeping.create(self.engine, checkfirst=True)
-        try:
-            self._add_column("salt", "VARCHAR(64)")
-        except sa.exc.DBAPIError:
-            self._add_column("salt", "VARCHAR(64)")  # as above
-        try:
-            self._add_job()
-        except sa.exc.DBAPIError as problem:
-            # who may only fill the books goes on without: of these releases the ledger tells the job
-            _log.warning(
-                "%s gets no column for the job of a release (%s); give its owner's rights to who publishes",
-                self._bookkeeping.name,
-                type(problem.orig).__name__,
-            )
-
-    def _add_job(self) -> None:
-        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
-
-        try:
-            self._add_column("job", "TEXT")
-        except sa.exc.DBAPIError:
-            self._add_column("job", "TEXT")  # as above
-
-    def _add_column(self, name: str, kind: str) -> None:
-        """Add a column that the bookkeeping table of an earlier version lacks."""
-        with self.engine.connect() as connection:
-            known = self._booked(connection)
-        if name not in known:
-            with self.engine.begin() as connection:
-                _run(connection, f"ALTER TABLE {self._quoted(self._bookkeeping.name)} ADD COLUMN {name} {kind}")
-
-    def _booked(self, connection: Connection) -> set[str]:
-        """Return the columns that the bookkeeping table has."""
-        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
-
-        return {column["name"] for column in sa.inspect(connection).get_columns(self._bookkeeping.name, self.schema)}
 
     def remove_leftovers(self, release_id: str) -> None:
         """Remove the staging table left by a killed try to load the release, and what says whose its records are."""
@@ -360,19 +267,13 @@ class SqlShare:
 
     def manifest_of(self, release_id: str) -> str | None:
         """Return the hash of the manifest of a loaded release, None if the release was never loaded."""
-        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
-
-        columns = self._bookkeeping.c
-        return self._asked(sa.select(columns.manifest_sha256).where(columns.release_id == release_id))
+        with self.engine.connect() as connection:
+            return self._books.manifest_of(connection, release_id) if self._books.exist(connection) else None
 
     def newest(self) -> str | None:
         """Return the id of the release that the table holds, None before the first and where it was emptied."""
-        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
-
-        if not sa.inspect(self.engine).has_table(self._bookkeeping.name, schema=self.schema):
-            return None
         with self.engine.connect() as connection:
-            return self._held(connection)
+            return self._held(connection) if self._books.exist(connection) else None
 
     def sqlite_file(self) -> Path | None:
         """Return the file of a share in SQLite, None for a share on a server."""
@@ -382,36 +283,8 @@ class SqlShare:
             _, _, file = connection.exec_driver_sql("PRAGMA database_list").one()
         return Path(file)
 
-    def _asked(self, question: Select[tuple[str]]) -> str | None:
-        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
-
-        if not sa.inspect(self.engine).has_table(self._bookkeeping.name, schema=self.schema):
-            return None
-        with self.engine.connect() as connection:
-            answer: str | None = connection.scalar(question)
-            return answer
-
-    @cached_property
-    def _bookkeeping(self) -> Table:
-        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
-
-        return sa.Table(
-            f"{self.name}{BOOKKEEPING}",
-            sa.MetaData(),
-            sa.Column("release_id", sa.String(64), primary_key=True),
-            sa.Column("manifest_sha256", sa.String(64), nullable=False),
-            sa.Column("rows", sa.BigInteger, nullable=False),
-            sa.Column("published_at", sa.DateTime(timezone=True), nullable=False),
-            sa.Column("salt", sa.String(64)),
-            sa.Column("job", sa.Text),
-            schema=self.schema,
-        )
-
     def _known(self, connection: Connection, release_id: str) -> Outcome | None:
-        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
-
-        column = self._bookkeeping.c.release_id
-        if connection.scalar(sa.select(column).where(column == release_id)) is not None:
+        if self._books.manifest_of(connection, release_id) is not None:
             return "present"
         held = self._held(connection)
         return "older" if held is not None and held > release_id else None
@@ -421,15 +294,10 @@ class SqlShare:
 
         Else a release of a date that is wrong would keep out all others, also when it is recalled.
         """
-        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
-
-        columns = self._bookkeeping.c
-        newest = sa.select(columns.release_id, columns.rows).order_by(columns.release_id.desc()).limit(1)
-        found = connection.execute(newest).one_or_none()
-        if found is None:
+        newest = self._books.newest(connection)
+        if newest is None:
             return None
-        release_id, rows = found
-        return release_id if rows == 0 or self._has_records(connection) else None
+        return newest.release_id if newest.rows == 0 or self._has_records(connection) else None
 
     def _has_records(self, connection: Connection) -> bool:
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
@@ -444,11 +312,11 @@ class SqlShare:
         if self.name in sa.inspect(connection).get_view_names(schema=self.schema):
             raise AirflowFailException(f"output table {self.name!r}: is a view; name a table or a new name")
         self.refuse_unfit(connection)
-        is_known = connection.scalar(sa.select(self._bookkeeping.c.release_id).limit(1)) is not None
+        is_known = self._books.newest(connection) is not None
         self._views.refuse_foreign(connection, is_known=is_known)
         if not is_known and self._has_records(connection):
             raise AirflowFailException(
-                f"output table {self.name!r}: has records and is not a release ({self._bookkeeping.name!r} does not "
+                f"output table {self.name!r}: has records and is not a release ({self._books.name!r} does not "
                 f"know it), so it is not replaced; name another table or empty this one"
             )
 
@@ -497,7 +365,7 @@ class SqlShare:
         options = {"sqlite_begin": "IMMEDIATE"}
         with self.engine.connect().execution_options(**options) as connection, connection.begin() as switch:
             self._lock(connection)
-            self._refuse_other_job(connection)
+            self._books.refuse_other_job(connection)
             known = self._known(connection, release_id)
             if known is not None:
                 return known
@@ -522,13 +390,7 @@ class SqlShare:
             if made is not None and not self._by_rows:
                 # whose the records are was for the validation
                 sa.Table(people_name(made["name"]), sa.MetaData(), schema=self.schema).drop(connection, checkfirst=True)
-            now = dt.datetime.now(dt.timezone.utc)
-            entry = {"release_id": release_id, **told, "rows": rows, "published_at": now}
-            if "job" in self._booked(connection):
-                entry["job"] = self.job
-            # of an emptied table: the books name as the newest release the one that it holds
-            connection.execute(sa.delete(self._bookkeeping).where(self._bookkeeping.c.release_id > release_id))
-            connection.execute(self._bookkeeping.insert(), entry)
+            self._books.enter(connection, release_id, told, rows)
             with held():
                 switch.commit()
         return "loaded"
@@ -538,8 +400,7 @@ class SqlShare:
         if self._by_rows:
             admit_alone(connection, self.schema, self.name)
         elif connection.dialect.name == "postgresql":
-            bookkeeping = self._quoted(self._bookkeeping.name)
-            _run(connection, f"LOCK TABLE {bookkeeping} IN SHARE ROW EXCLUSIVE MODE")
+            _run(connection, f"LOCK TABLE {self._books.quoted(connection.dialect)} IN SHARE ROW EXCLUSIVE MODE")
 
     def _take_target(self, connection: Connection) -> None:
         """Keep others from writing into the target, and from giving it what `sql_obstacles` refuses; readers go on."""

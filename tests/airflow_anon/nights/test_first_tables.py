@@ -8,8 +8,8 @@ from threading import Barrier
 import pytest
 from sqlalchemy import create_engine, inspect, text
 
-from airflow_anon.share.sql_share import SqlShare
-from airflow_anon.transport.connection import hook_of
+from airflow_anon.share.sql_books import SqlBooks
+from airflow_anon.transport.connection import engine_of, hook_of
 from tests.airflow_anon.publication.test_two_publishers import connection_of
 
 PUBLISHERS = 6
@@ -23,9 +23,9 @@ def test_publishers_that_make_the_same_table_at_once_all_find_it(monkeypatch, po
     ready = Barrier(PUBLISHERS)
 
     def make(_):
-        share = SqlShare(hook_of("research_share"), "first_of_all")
+        own = engine_of(hook_of("research_share"), create=True)
         ready.wait()
-        share._make_bookkeeping()
+        SqlBooks("first_of_all", None).make(own)
 
     with ThreadPoolExecutor(PUBLISHERS) as pool:
         for _ in range(10):
