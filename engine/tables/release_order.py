@@ -142,9 +142,12 @@ def _distribute(
         for part in parts:
             part.add(whole)
         return
-    # a class of several parts: which of them a record goes to is as random as its place there
-    chosen = first[places] + (random_numbers(places.size) % width[places].astype(np.uint64)).astype(np.int64)
-    order = np.argsort(chosen, kind="stable")
+    chosen = first[places]
+    if width.max() > 1:
+        # a class of several parts: which of them a record goes to is as random as its place there
+        chosen += (random_numbers(places.size) % width[places].astype(np.uint64)).astype(np.int64)
+    # parts are few (`FILES`), and numbers of 16 bits are sorted without comparing them
+    order = np.argsort(chosen.astype(np.uint16), kind="stable")
     sorted_batch, ends = whole.take(pa.array(order)), np.cumsum(np.bincount(chosen, minlength=len(parts)))
     start = 0
     for part, end in zip(parts, ends.tolist(), strict=True):
