@@ -95,14 +95,22 @@ def class_firsts(gid: NDArray[np.int32], classes: int, first: NDArray[np.int64])
 
 
 @kernel
-def code_counts(
-    codes: NDArray[np.int32], rows: NDArray[np.int64], counts: NDArray[np.int64], width: int
-) -> NDArray[np.int64]:
-    """Sum the records of chosen rows by their code, 0 to `width` - 1, shape (width,)."""
-    total = np.zeros(width, np.int64)
+def costs_of_rows(
+    codes: NDArray[np.int32],
+    rows: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    kept: NDArray[np.float64],
+    suppressed: NDArray[np.float64],
+) -> tuple[float, float]:
+    """Sum two costs of the records of chosen rows: each is one per code, shape (codes,)."""
+    total = np.zeros(kept.shape[0], np.int64)
     for i in range(rows.shape[0]):
         total[codes[rows[i]]] += counts[rows[i]]
-    return total
+    cost, other = 0.0, 0.0
+    for code in range(total.shape[0]):
+        cost += kept[code] * total[code]
+        other += suppressed[code] * total[code]
+    return cost, other
 
 
 @kernel

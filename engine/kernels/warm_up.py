@@ -60,7 +60,7 @@ from engine.kernels.refine import (
     add_records,
     class_counts,
     class_firsts,
-    code_counts,
+    costs_of_rows,
     refine,
     rows_of_classes,
     rows_unlike_first,
@@ -114,7 +114,7 @@ def _compile_search() -> None:
     gid, classes = refine(np.zeros(2, np.int32), 1, np.zeros(2, np.int32), np.zeros(1, np.int32), 1)
     class_counts(gid, classes, np.ones(2, np.int64))
     add_records(np.zeros(1, np.int64), np.zeros(1, np.int64))
-    code_counts(gid, np.zeros(1, np.int64), np.ones(2, np.int64), 1)
+    costs_of_rows(gid, np.zeros(1, np.int64), np.ones(2, np.int64), np.ones(1), np.ones(1))
     class_firsts(gid, classes, np.zeros(2, np.int64))
     rows_of_classes(gid, np.zeros(1, np.bool_))
     records, weights = np.ones(2, np.int64), np.ones((1, 2))

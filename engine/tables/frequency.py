@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -91,10 +92,16 @@ class FrequencyTable:
     refused: NDArray[np.bool_] | None = None
     persons: PersonRuns | None = None
 
-    @property
+    @cached_property
     def records(self) -> int:
         """Number of records of the released table, n of the definitions."""
         return int(self.counts.sum())
+
+    @cached_property
+    def leaf_records(self) -> tuple[NDArray[np.int64], ...]:
+        """Records of each leaf code, shape (leaves,), by quasi-identifier."""
+        pairs = zip(self.codes, self.hierarchies, strict=True)
+        return tuple(class_counts(codes, hierarchy.codes.shape[1], self.counts) for codes, hierarchy in pairs)
 
     def without(self, rows: NDArray[np.int64]) -> FrequencyTable:
         """Return the table without the records of some rows, int64, shape (S,); the rows stay, with no record."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.kernels.refine import class_counts, code_counts
+from engine.kernels.refine import costs_of_rows
 from engine.lattice.space import Levels
 from engine.utility.aggregate import AggregateName, aggregate, order_by_aggregate, scales
 from engine.utility.bounds.label_costs import LabelCosts, by_label
@@ -33,6 +33,13 @@ class _Part:
     kept: Cost
     suppressed: Cost
     total: float
+
+    def cost(self, codes: NDArray[np.int32], counts: NDArray[np.int64], rows: NDArray[np.int64]) -> float:
+        """Return the cost of all records, of which those of some rows are suppressed."""
+        if not rows.size:
+            return self.factor * self.total
+        kept, suppressed = costs_of_rows(codes, rows, counts, self.kept, self.suppressed)
+        return self.factor * (self.total - kept) + suppressed
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,12 +68,11 @@ _FEW = 2
 """They are few if there are this many times as many."""
 
 
-def _present(codes: NDArray[np.int32], counts: NDArray[np.int64], width: int) -> _Present:
-    records = class_counts(codes, width, counts).astype(np.float64)
-    leaves = np.flatnonzero(records)
-    if _FEW * leaves.size > width:
+def _present(codes: NDArray[np.int32], of_leaf: NDArray[np.int64]) -> _Present:
+    records, leaves = of_leaf.astype(np.float64), np.flatnonzero(of_leaf)
+    if _FEW * leaves.size > records.size:
         return _Present(None, codes, records)
-    places = np.zeros(width, np.int32)
+    places = np.zeros(records.size, np.int32)
     places[leaves] = np.arange(leaves.size)
     return _Present(leaves, places[codes], records[leaves])
 
@@ -112,18 +118,17 @@ class AdditiveEvaluator:
         self._combine: AggregateName = combine
         self._weights = tuple(weights)
         self._orders_classes = orders_classes
-        self._present = [_present(rows.codes[a], rows.counts, cost.shape[1]) for a, cost in enumerate(kept)]
+        self._present = [_present(*of) for of in zip(rows.codes, rows.leaf_records, strict=True)]
         self._cache: dict[tuple[int, int, int], _Part] = {}
 
     def loss(self, levels: Levels, classes: RowClasses, suppressed: NDArray[np.int64]) -> InformationLoss:
         """See `Evaluator.loss`."""
         del classes
-        return self._total([self._exact(a, level) for a, level in enumerate(levels)], suppressed)
+        return self._total(list(map(self._exact, range(len(levels)), levels)), suppressed)
 
     def bound(self, low: Levels, high: Levels, suppressed: NDArray[np.int64]) -> InformationLoss:
         """See `Evaluator.bound`."""
-        pairs = enumerate(zip(low, high, strict=True))
-        return self._total([self._least(a, bottom, top) for a, (bottom, top) in pairs], suppressed)
+        return self._total(list(map(self._least, range(len(low)), low, high)), suppressed)
 
     def class_order(self, levels: Levels, classes: RowClasses) -> NDArray[np.int64] | None:
         """See `Evaluator.class_order`."""
@@ -194,36 +199,35 @@ class AdditiveEvaluator:
         return LabelCosts(totals, more, self._combine, self._weights)
 
     def _total(self, parts: Sequence[_Part], suppressed: NDArray[np.int64]) -> InformationLoss:
-        costs = [part.factor * part.total for part in parts]
-        if suppressed.size:
-            for a, part in enumerate(parts):
-                by_leaf = code_counts(self._present[a].codes, suppressed, self._rows.counts, part.kept.size)
-                # products are summed here rather than by BLAS, whose threads wait for each other on large domains
-                kept = part.total - float((part.kept * by_leaf).sum())
-                costs[a] = part.factor * kept + float((part.suppressed * by_leaf).sum())
-        losses = [cost / divisor if divisor else 0.0 for cost, divisor in zip(costs, self._divisors, strict=True)]
+        losses = [
+            part.cost(present.codes, self._rows.counts, suppressed) / divisor if divisor else 0.0
+            for part, present, divisor in zip(parts, self._present, self._divisors, strict=True)
+        ]
         return aggregate(self._combine, losses, self._weights)
 
     def _exact(self, a: int, level: int) -> _Part:
         """Costs at one level."""
         key = (a, level, -1)
-        if key not in self._cache:
+        found = self._cache.get(key)
+        if found is None:
             present = self._present[a]
             kept, suppressed = present.of(self._kept[a][level]), present.of(self._suppressed[a][level])
-            self._cache[key] = self._part(a, self._factor, kept, suppressed)
-        return self._cache[key]
+            found = self._cache[key] = self._part(a, self._factor, kept, suppressed)
+        return found
 
     def _least(self, a: int, low: int, high: int) -> _Part:
         """Lower limits of the cost of a record at any level from `low` to `high`, kept or suppressed."""
-        if (a, low, high) not in self._cache:
+        key = (a, low, high)
+        found = self._cache.get(key)
+        if found is None:
             present = self._present[a]
             suppressed = present.of(self._suppressed[a][low : high + 1]).min(axis=0)
             factor, kept = self._factor, present.of(self._kept[a][low])
             if (factor * kept > suppressed).any():
                 # suppressing is cheaper than keeping: a record may cost no more than the cheapest one
                 factor, kept = float(min((factor * kept).min(), suppressed.min())), np.ones_like(kept)
-            self._cache[a, low, high] = self._part(a, factor, kept, suppressed)
-        return self._cache[a, low, high]
+            found = self._cache[key] = self._part(a, factor, kept, suppressed)
+        return found
 
     def _part(self, a: int, factor: float, kept: Cost, suppressed: Cost) -> _Part:
         return _Part(factor, kept, suppressed, float((kept * self._present[a].records).sum()))

@@ -48,6 +48,10 @@ class Rows(Protocol):
     def records(self) -> int:
         """Sum of the counts."""
 
+    @property
+    def leaf_records(self) -> Sequence[NDArray[np.int64]]:
+        """Records of each leaf code, shape (leaves,), by quasi-identifier."""
+
     def partition(self, levels: Levels) -> RowClasses:
         """Group the rows into the equivalence classes of a transformation."""
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.kernels.label_maps import label_map
-from engine.kernels.refine import class_counts
 from engine.tables.frequency import FrequencyTable
 
 
@@ -21,8 +20,8 @@ class PresentLabels:
         self._leaves: list[NDArray[np.int64]] = []
         self._labels: list[list[NDArray[np.int64]]] = []
         self._codes: list[list[NDArray[np.int32]]] = []
-        for codes, hierarchy in zip(table.codes, table.hierarchies, strict=True):
-            leaves = np.flatnonzero(class_counts(codes, hierarchy.codes.shape[1], table.counts))
+        for records, hierarchy in zip(table.leaf_records, table.hierarchies, strict=True):
+            leaves = np.flatnonzero(records)
             self._leaves.append(leaves)
             self._labels.append([])
             self._codes.append([])
