@@ -118,7 +118,9 @@ def _parser() -> argparse.ArgumentParser:
     verify.add_argument("release", metavar="RELEASE_DIR")
     verify.add_argument("job", metavar="JOB.yaml")
     verify.add_argument(
-        "--source", metavar="FILE", help="what was de-identified, for a job that releases a subset of its source"
+        "--source",
+        metavar="FILE",
+        help="what was de-identified, for a job that counts persons or releases a subset of its source",
     )
     verify.set_defaults(command=_verify)
     add_frontier(commands).set_defaults(command=_frontier)

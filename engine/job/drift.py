@@ -85,10 +85,10 @@ def _foreign(job: Any) -> Iterator[str]:
     if job.tables is not None:
         yield "tables"
     if job.choose is not None:
-        yield "choose, whose policy is another one each night"
+        yield "choose (its policy is another one each night)"
     if not job.drift.quarantined:
         return
     if job.suppress == "small-classes":
-        yield "suppress: small-classes, with a quarantine, which suppresses records of large classes too,"
+        yield "suppress: small-classes (a quarantine suppresses records of large classes too)"
     if job.subset is not None or job.population is not None or job.population_query is not None:
-        yield "a subset or a population, with a quarantine,"
+        yield "a subset or a population (beside a quarantine)"
