@@ -1,7 +1,8 @@
 """The command line `airflow-anon`, one function per command.
 
 Exit status: 0 done; 1 something else failed, such as a full disk; 2 the job, a hierarchy or the data is invalid; 3 no
-transformation satisfies the criteria; 4 the verification failed. On 2, 3 and 4 no release exists.
+transformation satisfies the criteria, or the table is not like the last one; 4 the verification failed. On 2, 3 and 4
+no release exists.
 """
 
 from __future__ import annotations
