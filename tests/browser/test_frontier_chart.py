@@ -162,6 +162,26 @@ def test_the_table_behind_the_chart_has_every_policy(opened):
     assert made.page.locator("#everything thead th").all_inner_texts()[3:] == ["age", "zip", "gender", "race"]
 
 
+def test_the_number_of_a_policy_stays_on_one_line_beside_long_words(opened):
+    report = frontier_report(2000)
+    words = "Native Hawaiian or Other Pacific Islander " * 9
+    for entry in report["frontier"]:
+        entry["policy"] = {
+            f"{name} of the patient": [{"node": words}, {"node": "other"}] for name in ("race", "origin")
+        }
+    for chosen in report["shortlist"]:
+        chosen.update(policy=report["frontier"][0]["policy"], why=words)
+    report.update(safe_harbor=None, current=None, k_anonymity={})
+    lines = opened(report).page.evaluate(
+        """() => [...document.querySelectorAll("#shortlist .number")].map((button) => {
+            const text = document.createRange();
+            text.selectNodeContents(button);
+            return new Set([...text.getClientRects()].map((line) => line.top)).size;
+        })"""
+    )
+    assert lines == [1] * len(report["shortlist"])
+
+
 def test_markup_in_names_and_labels_is_shown_and_not_run(opened):
     report = frontier_report(12, name=HOSTILE)
     for entry in report["frontier"]:
