@@ -183,14 +183,19 @@ def _range(value: Mapping[str, Any]) -> str:
     low, high = value.get("minimum"), value.get("maximum")
     words = []
     if "exclusiveMinimum" in value:
-        words.append(f"above {value['exclusiveMinimum']:g}")
+        words.append(f"above {_number(value['exclusiveMinimum'])}")
     elif low is not None:
-        words.append(f"at least {low:g}")
+        words.append(f"at least {_number(low)}")
     if "exclusiveMaximum" in value:
-        words.append(f"below {value['exclusiveMaximum']:g}")
+        words.append(f"below {_number(value['exclusiveMaximum'])}")
     elif high is not None and high < 10**9:
-        words.append(f"at most {high:g}")
+        words.append(f"at most {_number(high)}")
     return f", {', '.join(words)}" if words else ""
+
+
+def _number(value: float) -> str:
+    """Write whole numbers with all of their digits, in groups."""
+    return f"{int(value):,}" if value == int(value) else f"{value:g}"
 
 
 def _reference(name: str) -> str:

@@ -63,6 +63,12 @@ def test_the_largest_numbers_of_records_are_told() -> None:
     assert "1,000,000,000,000,000" in job_file.DOCUMENT.read_text(encoding="utf-8")
 
 
+def test_whole_limits_have_all_of_their_digits() -> None:
+    document = job_file.DOCUMENT.read_text(encoding="utf-8")
+    assert "at most 31,536,000 |" in document
+    assert "e+0" not in document
+
+
 def test_every_kind_of_part_has_a_section() -> None:
     described = [part["title"] for _, part in SECTIONS.values()]
     assert sorted(described) == sorted(["Job", *job_schema()["$defs"]])
