@@ -31,9 +31,9 @@ def refuse_blanks(attribute: str, values: Iterable[str | None], *, is_float: boo
     found = [
         what
         for what, is_there in (
-            ("empty texts, which the job lists as ''", "" in blanks),
+            ("empty texts, written in the job as ''", "" in blanks),
             ("texts of nothing but blanks", bool(blanks - {""})),
-            ("floats that are no number, which the job lists as 'nan'", is_float and _NO_NUMBER in texts),
+            ("floats that are no number, written in the job as 'nan'", is_float and _NO_NUMBER in texts),
         )
         if is_there
     ]

@@ -96,7 +96,7 @@ def test_texts_that_mean_a_missing_value(tmp_path):
     assert suppressed(job(attribute={"missing": ["", "?"]}), read) == 4
     assert suppressed(job(attribute={"missing": ["", "?"]}, missing="value"), read) == 0
     # without the key, an empty text would be a diagnosis
-    with pytest.raises(InvalidData, match="column 's': holds empty texts, which the job lists as ''"):
+    with pytest.raises(InvalidData, match="column 's': holds empty texts, written in the job as ''"):
         run(job(), read)
     assert suppressed(job(missing="value"), read) == 0
     # the release has the texts of the source
@@ -121,7 +121,7 @@ def with_values(kind, *of_x):
 def test_a_float_that_is_no_number_is_refused_until_the_job_says_what_it_is(form, kind):
     table = with_values(pa.float64(), 5, 5, math.nan, math.nan)
     table = table.set_column(1, "s", table["s"].dictionary_encode() if pa.types.is_dictionary(kind) else table["s"])
-    with pytest.raises(InvalidData, match="column 's': holds floats that are no number, which the job lists as 'nan'"):
+    with pytest.raises(InvalidData, match="column 's': holds floats that are no number, written in the job as 'nan'"):
         run(job(form), table)
     assert suppressed(job(form, attribute={"missing": ["nan"]}), table) == 4
     assert suppressed(job(form, missing="value"), table) == 0
