@@ -401,8 +401,19 @@ def _keys(rows: pd.DataFrame) -> pd.MultiIndex:
 
 
 def labels_of(name: str, values: pd.Series, attribute: Mapping[str, Any], level: int) -> tuple[pd.Series, pd.Series]:
-    """Return the label of each value, and whether it suppresses its record."""
+    """Return the label of each value, and whether it suppresses its record.
+
+    Raises
+    ------
+    InvalidData
+        The hierarchy has no such level, or a value has no entry in it.
+    """
     hierarchy = hierarchy_of(attribute)
+    if level >= hierarchy.level_count:
+        raise InvalidData(
+            f"column {name!r}: the report gives it level {level}, and its hierarchy has 0 to "
+            f"{hierarchy.level_count - 1}; run deidentify again"
+        )
     codes, distinct = pd.factorize(values, use_na_sentinel=False)
     missing = set(attribute.get("missing", ()))
     plain = [None if pd.isna(value) or value in missing else value for value in distinct]

@@ -44,7 +44,7 @@ class ExpectOnlySmallClassesSuppressed(ReleaseExpectation):
     suppressed : {"star", "drop"}
         Whether suppressed records are in the release, or left out.
     reported_suppressed : int
-        Suppressed records, by the report.
+        Suppressed records of the release, by the report.
     quasi_identifiers : list of str
     """
 

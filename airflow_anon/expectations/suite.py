@@ -343,7 +343,8 @@ def _small_classes(job: Job, reported: _Reported, source: dict[str, Any]) -> Ite
             minimum=job.minimum_class_size,
             source=source,
             suppressed=reported.how,
-            reported_suppressed=reported.suppressed,
+            # those that are left out the report may withhold
+            reported_suppressed=0 if reported.how == "drop" else reported.suppressed,
             quasi_identifiers=list(job.quasi_identifiers),
         )
 

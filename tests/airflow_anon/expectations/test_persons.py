@@ -85,6 +85,19 @@ def test_a_good_release(tmp_path, suppressed, limit):
     assert "SECRET" not in str(document)
 
 
+def test_a_level_that_the_hierarchy_has_not_is_told(tmp_path):
+    this, records = job(tmp_path, suppression_limit=0.4), source()
+    result = run(this, records)
+    solution = result.published["solution"]
+    changed = {**result.published, "solution": {**solution, "levels": {**solution["levels"], "age": 10**9}}}
+    document = validated(tmp_path, this, result.table, changed, records)
+    assert not document["success"]
+    told = build.result_of(document, PERSONS)["message"]
+    assert re.fullmatch(
+        r"column 'age': the report gives it level 1000000000, and its hierarchy has 0 to \d; run deidentify again", told
+    )
+
+
 def test_a_release_that_counts_records_is_refused(tmp_path):
     rows = pa.table(
         {

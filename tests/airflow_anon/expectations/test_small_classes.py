@@ -31,7 +31,7 @@ def validated(folder, job, source, result, path=None):
     pq.write_table(source, folder / "source.parquet")
     suite = release_suite(
         job,
-        result.report,
+        result.published,
         source_rows=source.num_rows,
         source_types=build.types(),
         source=str(folder / "source.parquet") if path is None else path,
@@ -44,7 +44,9 @@ def test_a_good_release(tmp_path, suppressed):
     job = build.job(
         tmp_path, suppress="small-classes", output={"path": str(tmp_path / "release"), "suppressed": suppressed}
     )
-    document = validated(tmp_path, job, build.source(), run(job, build.source()))
+    result = run(job, build.source())
+    document = validated(tmp_path, job, build.source(), result)
+    assert result.published["suppressed_class"] == {"form": "drop", "records": None, "joined": 0, "below": 3}
     assert document["success"]
     assert build.result_of(document, SMALL)["success"]
 
