@@ -210,6 +210,7 @@ class _Counts:
         self, keys: Sequence[str], values: Sequence[str], together: Sequence[str] = (), memory: int | None = None
     ) -> None:
         self._rows = 0
+        self._batches = 0
         self._memory = memory
         self._together = together
         self._keys = keys
@@ -222,6 +223,7 @@ class _Counts:
     def add(self, batch: pa.RecordBatch, records: pa.Array | None = None) -> None:
         """Count the records of a batch; each row stands for as many as `records` says, by default for one."""
         counts = pa.array(np.ones(batch.num_rows, np.int64)) if records is None else records
+        self._batches += 1
         self._rows += pc.sum(counts).as_py() or 0
         codes = [self._coded(place, batch.column(name)) for place, name in enumerate(self._keys)]
         for name, groups in self._groups.items():
@@ -237,6 +239,10 @@ class _Counts:
 
     def table(self, schema: pa.Schema) -> ClassTable:
         """Return what was counted."""
+        if not self._batches:
+            # the values of a release without a record have the types of its columns too
+            read = [*self._keys, *(name for name in self._groups if name != GROUPS)]
+            self.add(pa.RecordBatch.from_pylist([], pa.schema([schema.field(name) for name in read])))
         values = {name: groups.summed() for name, groups in self._groups.items()}
         for found in values.values():
             self._classes.add(found.select([*self._places, _RECORDS]))
@@ -284,10 +290,6 @@ class _Groups:
 
     def summed(self) -> pa.Table:
         """Return every tuple once."""
-        if not self._found:
-            return pa.table(
-                {key: pa.array([], pa.int32()) for key in self._keys} | {_RECORDS: pa.array([], pa.int64())}
-            )
         waiting = pa.concat_tables(self._found)
         self._refuse_beyond_memory()
         self._found, self._waits = [self._sum(waiting)], 0

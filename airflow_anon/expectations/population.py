@@ -60,7 +60,8 @@ def population_of(
     if job.subset is None and job.population is None:
         return {}
     found = _read_as(job, attributes, levels, source if job.subset is not None else job.population)
-    return {**found, "allowed": None if allowed is None else {name: list(own) for name, own in allowed.items()}}
+    own_levels = None if allowed is None else {name: list(own) for name, own in allowed.items()}
+    return {**found, "allowed": own_levels, "weighted": job.subset is None}
 
 
 def source_of(
@@ -233,8 +234,8 @@ def _persons(population: Mapping[str, Any], people: pd.DataFrame) -> pd.Series:
     InvalidData
         The column `persons` has values other than whole numbers from 0.
     """
-    weighted = not population["subset"] and PERSONS in people.columns and PERSONS not in population["attributes"]
-    if not weighted:
+    weighted = population.get("weighted", False) and PERSONS not in population["attributes"]
+    if not weighted or PERSONS not in people.columns:
         return pd.Series(1, index=people.index)
     numbers = {text: _whole(text) for text in people[PERSONS].unique()}
     if None in numbers.values():

@@ -64,9 +64,11 @@ class ExpectReplacedColumns(ReleaseExpectation):
         wanted = [*self.quasi_identifiers, *self.pseudonymized, *self.shifted]
         if not set(wanted) <= set(table.column_names):
             raise InvalidData("source: lacks columns of the release; give the extracted one")
-        source = self._labelled(texts_of(table.select(wanted), "source"))
-        wrong = [name for name in self.pseudonymized if not self._has_pseudonyms(name, source, release)]
-        wrong += [name for name in self.shifted if not self._has_dates(name, source, release)]
+        texts = texts_of(table.select(wanted), "source")
+        cells = self._cells(texts)
+        values = {name: _plain(texts[name]) for name in [*self.pseudonymized, *self.shifted]}
+        wrong = [name for name in self.pseudonymized if not self._has_pseudonyms(name, values[name], cells, release)]
+        wrong += [name for name in self.shifted if not self._has_dates(name, values[name], cells, release)]
         return Finding(
             self.expectation_type,
             holds=not wrong,
@@ -76,55 +78,61 @@ class ExpectReplacedColumns(ReleaseExpectation):
             message=f"not those of the source: {', '.join(wrong)}" if wrong else "all are those of the source",
         )
 
-    def _labelled(self, texts: pd.DataFrame) -> pd.DataFrame:
-        """Replace the quasi-identifiers of the source by their labels at the levels of the report."""
+    @property
+    def _places(self) -> list[str]:
+        """Columns of labels: a name of the release might be that of a column beside them."""
+        return [str(place) for place in range(len(self.quasi_identifiers))]
+
+    def _cells(self, texts: pd.DataFrame) -> pd.DataFrame:
+        """Return the labels of the source at the levels of the report, columns named by their place."""
         found = {}
-        for name in texts.columns:
-            column = texts[name]
-            if name in self.quasi_identifiers:
-                column, _ = labels_of(name, column, self.source["attributes"][name], self.source["levels"][name])
-                column = in_their_tables(name, column, self.source, texts)
-            found[name] = column.astype(object).where(column.notna(), None)
+        for place, name in zip(self._places, self.quasi_identifiers, strict=True):
+            column, _ = labels_of(name, texts[name], self.source["attributes"][name], self.source["levels"][name])
+            found[place] = _plain(in_their_tables(name, column, self.source, texts))
         return pd.DataFrame(found)
 
-    def _has_pseudonyms(self, name: str, source: pd.DataFrame, release: ClassTable) -> bool:
+    def _has_pseudonyms(self, name: str, identifiers: pd.Series, cells: pd.DataFrame, release: ClassTable) -> bool:
         shown = self._shown(name, release)
         values = shown[_VALUE].dropna()
-        starred = (shown[self.quasi_identifiers] == MARK).all(axis=1)
+        starred = (shown[self._places] == MARK).all(axis=1)
         if shown.loc[starred, _VALUE].notna().any() or not values.map(_FORM.fullmatch).notna().all():
             return False
-        identifiers = source[name]
         if values.isin(set(identifiers.dropna())).any():
             return False
         key = bytes.fromhex(self.keys[name])
         made = identifiers.map({text: pseudonym(key, text) for text in identifiers.dropna().unique()})
-        return self._is_within(shown[~starred], source.assign(**{_VALUE: made}))
+        return self._is_within(shown[~starred], cells.assign(**{_VALUE: made}))
 
-    def _has_dates(self, name: str, source: pd.DataFrame, release: ClassTable) -> bool:
+    def _has_dates(self, name: str, dates: pd.Series, cells: pd.DataFrame, release: ClassTable) -> bool:
         shown = self._shown(name, release)
-        starred = (shown[self.quasi_identifiers] == MARK).all(axis=1)
-        dated = source.assign(**{_VALUE: source[name]})
-        everywhere = dict.fromkeys(self.quasi_identifiers, MARK)
+        starred = (shown[self._places] == MARK).all(axis=1)
+        dated = cells.assign(**{_VALUE: dates})
+        everywhere = dict.fromkeys(self._places, MARK)
         return self._is_within(shown[~starred], dated) and self._is_within(
             shown.assign(**everywhere), dated.assign(**everywhere)
         )
 
     def _shown(self, name: str, release: ClassTable) -> pd.DataFrame:
-        """Return the distinct labels and values of the release with their records: `value`, `records`."""
+        """Return the distinct labels and values of the release with their records: places, `value`, `records`."""
         counted = release.counted(name)
         texts = counted.select([*self.quasi_identifiers, name])
         columns = [column.cast(pa.string()) for column in texts.columns]
-        frame = pa.Table.from_arrays(columns, names=[*self.quasi_identifiers, _VALUE]).to_pandas().astype(object)
+        frame = pa.Table.from_arrays(columns, names=[*self._places, _VALUE]).to_pandas().astype(object)
         frame = frame.where(frame.notna(), None)
         return frame.assign(records=counted[release.count].to_numpy())
 
     def _is_within(self, shown: pd.DataFrame, source: pd.DataFrame) -> bool:
         """Tell whether the source has each combination of labels and value as often as it is shown, or more often."""
-        keys = [*self.quasi_identifiers, _VALUE]
+        keys = [*self._places, _VALUE]
         there = source[keys].fillna(_NONE).groupby(keys).size().rename("there").reset_index()
         stated = shown.assign(**{key: shown[key].fillna(_NONE) for key in keys}).groupby(keys)["records"].sum()
         both = stated.reset_index().merge(there, on=keys, how="left")
         return bool((both["records"] <= both["there"].fillna(0)).all())
+
+
+def _plain(texts: pd.Series) -> pd.Series:
+    """Return texts with None where there is none."""
+    return texts.astype(object).where(texts.notna(), None)
 
 
 def pseudonym_keys(job: Any, keys: dict[str, str]) -> dict[str, str]:

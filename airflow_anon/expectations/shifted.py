@@ -98,7 +98,8 @@ def _moved(text: str | None, days: int, last_year: int) -> str | None:
         return None
     try:
         day = dt.date.fromisoformat(text[:_DAY_LENGTH])
-        moved = day + dt.timedelta(days=days)
+        if day.year <= last_year:
+            return None
+        return (day + dt.timedelta(days=days)).isoformat() + text[_DAY_LENGTH:]
     except (ValueError, OverflowError):
         raise InvalidData("source: a date cannot be read or shifted") from None
-    return None if day.year <= last_year else moved.isoformat() + text[_DAY_LENGTH:]

@@ -29,7 +29,8 @@ from engine import InvalidData
 if TYPE_CHECKING:
     from airflow_anon.expectations.class_table import ClassTable
 
-CELL = "cell"
+CELL = "\0cell"
+"""Its column, which stands beside that of a sensitive attribute of any name."""
 LEVEL = "level "
 """Before the name of a quasi-identifier: the column of a source that has the level of each record, of mixed levels."""
 
@@ -57,7 +58,7 @@ class SourceRecords:
     Attributes
     ----------
     records : DataFrame
-        `cell` and `person` of each, whether it is `refused`, and each sensitive attribute as a code, with whether the
+        `CELL` and `person` of each, whether it is `refused`, and each sensitive attribute as a code, with whether the
         record has it: of linked tables, only those of tables with this column.
     number : int
         Distinct persons.
@@ -214,8 +215,8 @@ def _same(one: pd.Series, other: pd.Series) -> bool:
 def _cells_of(places: pa.Table, release: ClassTable, cells: pd.Series) -> Any:
     """Return the cell of each row of the places of labels, shape (P,)."""
     names = places.column_names
-    classes = release.places.to_pandas().assign(cell=cells.to_numpy())
-    return places.to_pandas().merge(classes, on=names, how="left")["cell"].to_numpy()
+    classes = release.places.to_pandas().assign(**{CELL: cells.to_numpy()})
+    return places.to_pandas().merge(classes, on=names, how="left")[CELL].to_numpy()
 
 
 def staying_rows(source: Mapping[str, Any], subject: str, most: int) -> int:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _NIGHT, _VALUE, _ROW = "night ", "value ", "row"
 _HALVES = ["first half", "second half"]
-_PERSONS = "persons "
+_PERSONS = "\0persons"
 """The column that says how many persons a row stands for."""
 _CHANGED = "changed "
 """Before the number of a night and an attribute: whether a person's value was another one than on the last night."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from engine.tables.class_table import ClassTable
     from engine.verification.records.source_records import SourceRecords
 
-_PERSONS = "persons "
+_PERSONS = "\0persons"
 """The column that says how many persons a row stands for."""
 _DENSE = 4
 """Possible pairs of a group and a value per person up to which they are counted without a sort."""

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from engine.job.job import Job
     from engine.tables.class_table import ClassTable
 
-CELL = "cell"
+CELL = "\0cell"
+"""Its column, which stands beside that of a sensitive attribute of any name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +76,8 @@ class PersonsOfFile:
         Returns
         -------
         table, classes : pyarrow Table
-            The column `cell`, and that of the attribute. In `table` are the persons of the whole file, once for each
-            value, of which `cell` says nothing; `classes` has those of classes.
+            The column `CELL`, and that of the attribute. In `table` are the persons of the whole file, once for each
+            value, of which `CELL` says nothing; `classes` has those of classes.
         """
         chosen = self.kept if kept else np.ones(self.kept.size, np.bool_)
         cells, persons = self.cells[chosen], self.persons[chosen]

@@ -56,6 +56,15 @@ def test_columns_that_cannot_be_counted_are_left_out():
     assert class_table(table, ["gone"], []).rows == 2
 
 
+@pytest.mark.parametrize("is_file", [True, False])
+def test_values_of_no_record_have_their_type(tmp_path, is_file):
+    release = pa.schema([("age", pa.string()), ("cost", pa.float32())]).empty_table()
+    pq.write_table(release, tmp_path / "data.parquet")
+    counted = class_table(tmp_path / "data.parquet" if is_file else release, ["age"], ["cost"])
+    assert counted.tuples("cost")["value"].type == pa.float32()
+    assert (counted.rows, counted.sizes.size) == (0, 0)
+
+
 def test_a_file_that_cannot_be_read(tmp_path):
     pq.write_table(pa.table({"p": ["alice", "bob"] * 100}), tmp_path / "data.parquet")
     content = (tmp_path / "data.parquet").read_bytes()

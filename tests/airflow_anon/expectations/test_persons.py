@@ -85,6 +85,22 @@ def test_a_good_release(tmp_path, suppressed, limit):
     assert "SECRET" not in str(document)
 
 
+@pytest.mark.parametrize("knows", ["any-row", "all-rows", {"rows": 2}], ids=str)
+@pytest.mark.parametrize("name", ["cell", "persons"])
+def test_a_sensitive_column_may_have_the_name_of_one_beside_it(tmp_path, name, knows):
+    plain = build.job(tmp_path).document()["attributes"]
+    attributes = {one: entry for one, entry in plain.items() if one != "diagnosis"}
+    attributes[name] = {"role": "sensitive", "accept": "unique"}
+    diverse = {"model": "l-diversity", "variant": "distinct", "attribute": name, "l": 2}
+    privacy = [{"model": "k-anonymity", "k": 2}, diverse]
+    this = job(tmp_path, attributes=attributes, privacy=privacy, knows=knows, suppression_limit=0.9)
+    records = source()
+    records = records.rename_columns([name if one == "diagnosis" else one for one in records.column_names])
+    result = run(this, records)
+    document = validated(tmp_path, this, result.table, result.published, records)
+    assert document["success"], [one["message"] for one in document["results"] if not one["success"]]
+
+
 def test_a_level_that_the_hierarchy_has_not_is_told(tmp_path):
     this, records = job(tmp_path, suppression_limit=0.4), source()
     result = run(this, records)

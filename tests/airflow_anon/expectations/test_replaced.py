@@ -12,7 +12,7 @@ import pytest
 
 from airflow_anon.expectations.run import run_suite
 from airflow_anon.expectations.suite import release_suite
-from engine import run
+from engine import load_job, run
 from tests.airflow_anon.expectations import build
 
 REPLACED = "expect_replaced_columns"
@@ -90,6 +90,29 @@ def test_a_good_release(tmp_path, suppressed, quasi):
     assert judged["kwargs"]["pseudonymized"] == ["mrn"]
     assert judged["kwargs"]["shifted"] == ([] if quasi else ["days"])
     assert "mrn must show pseudonyms" in judged["description"]
+
+
+def test_columns_may_have_the_names_of_those_beside_them(tmp_path):
+    names = {"age": "value", "zip": "records", "diagnosis": "there"}
+    plain = job(tmp_path).document()
+    attributes = {names.get(name, name): entry for name, entry in plain["attributes"].items()}
+    privacy = [{key: names.get(value, value) for key, value in model.items()} for model in plain["privacy"]]
+    this = load_job({**plain, "attributes": attributes, "privacy": privacy})
+    records = source()
+    records = records.rename_columns([names.get(name, name) for name in records.column_names])
+    result = run(this, table=records, release_key=KEY)
+    assert failed(validated(tmp_path, this, result.table, result.report, records)) == set()
+
+
+def test_a_date_before_all_others_is_left_out(tmp_path):
+    """It is a placeholder of many systems, and some shifts lead to no date."""
+    records = source()
+    days = [dt.date(1, 1, 1) if place % 4 == 0 else day for place, day in enumerate(records["days"].to_pylist())]
+    records = records.set_column(4, "days", pa.array(days, pa.date32()))
+    this = job(tmp_path)
+    result = run(this, table=records, release_key=KEY)
+    assert result.table["days"].null_count
+    assert failed(validated(tmp_path, this, result.table, result.report, records)) == set()
 
 
 def test_dates_of_both_zeros_are_of_one_person(tmp_path):

@@ -51,6 +51,13 @@ def test_a_good_release(tmp_path, suppressed):
     assert build.result_of(document, SMALL)["success"]
 
 
+def test_only_a_population_says_of_how_many_persons_a_row_is(tmp_path):
+    source = build.source().append_column("persons", pa.array([4] * 12 + [7]))
+    attributes = {**build.job(tmp_path).document()["attributes"], "persons": {"role": "identifying"}}
+    job = build.job(tmp_path, suppress="small-classes", attributes=attributes, unit="record")
+    assert validated(tmp_path, job, source, run(job, source))["success"]
+
+
 def test_a_larger_class_that_was_suppressed_is_found(tmp_path):
     source = several_of_one_value()
     of_any = build.job(tmp_path, suppression_limit=0.4)
