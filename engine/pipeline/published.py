@@ -36,8 +36,8 @@ number of suppressed records below *k* that further classes joined: the figures 
   as measures that read any domain. The gap is rounded up with the loss, or follows from a loss with all digits. So are
   the losses that a series states of transformations other than the released one.
 - The number of checks of a search depends on all cells: it is given as the next power of ten; where few are hidden, as
-  that of a number that follows from the lattice. Whether a search that may end within a gap has proven its solution is
-  not told then.
+  that of a number that follows from the lattice. Neither is then told by what a solution was proven, nor whether a
+  search that may end within a gap has proven it; `withheld` is the same whatever the run knows of it.
 - In a series those who wait, are suppressed or withheld are the records that were left out. Where they are few, all of
   this is so too, and no share is told whose divisor they are part of.
 
@@ -142,7 +142,7 @@ def published(
             job, report, digits, measured if hides else None, hidden=few.suppressed or dropped, optimal=optimal
         ),
         "suppressed_class": _suppressed_class(report, smallest, dropped=dropped),
-        "search": _search(report, hides=hides, optimal=optimal),
+        "search": _search(report, hides=hides),
         "utility": {name: _rounded(value, digits[_READS[name]]) for name, value in utility.items()},
     }
     if "lint" in report:
@@ -162,7 +162,8 @@ def published(
     told = _without_times(told) if job.is_private else told
     if "usefulness" in report:
         told["usefulness"] = usefulness_told(report["usefulness"], smallest)
-    told["withheld"] = list(_withheld(report, told))
+    searched = job.policy is None and not job.is_private
+    told["withheld"] = list(_withheld(report, told, proves=hides and searched))
     return told
 
 
@@ -177,7 +178,7 @@ def _without_times(told: PublishedReport) -> PublishedReport:
     return {**told, "timings": None, "search": {**told["search"], "seconds": None, "warm_up_seconds": None}}
 
 
-def _search(report: Report, *, hides: bool, optimal: bool) -> ReportedSearch:
+def _search(report: Report, *, hides: bool) -> ReportedSearch:
     """Return how the search went: where few are hidden, only what does not depend on them.
 
     A bound of the checks that follows from the number of transformations is above them whatever the table is: of small
@@ -185,7 +186,7 @@ def _search(report: Report, *, hides: bool, optimal: bool) -> ReportedSearch:
     """
     found = report["search"]
     most = max(found["checked"], _CHECKS_PER_TRANSFORMATION * found["space"]) if hides else found["checked"]
-    return {**found, "checked": next_power_of_ten(most), "proof": found["proof"] if optimal else None}
+    return {**found, "checked": next_power_of_ten(most), "proof": None if hides else found["proof"]}
 
 
 def _series(job: Job, series: SeriesStated, released: int, places: int | None, *, hides: bool) -> SeriesStated:
@@ -387,8 +388,17 @@ def _meets(choice: Choice) -> bool:
     return max(less) <= 0 and min(less) < 0
 
 
-def _withheld(report: Report, told: PublishedReport) -> list[str]:
-    """Return the keys whose figures are None although the run has them."""
+_OF_PROOF = ("solution.lower_bound", "solution.gap", "search.proof")
+
+
+def _withheld(report: Report, told: PublishedReport, *, proves: bool) -> list[str]:
+    """Return the keys whose figures are None although the run has them.
+
+    Parameters
+    ----------
+    proves : bool
+        Whether few are hidden from a search: which of `_OF_PROOF` it has depends on them, so all are named.
+    """
     found = [key for key in ("rows", "timings") if told[key] is None]
     found += [key for key in ("persons", "persons_suppressed_share") if key in told and told[key] is None]
     before, after = cast("Mapping[str, Any]", report), cast("Mapping[str, Any]", told)
@@ -400,7 +410,8 @@ def _withheld(report: Report, told: PublishedReport) -> list[str]:
         *(key for key in ("further_rows", "series", "choice") if key in report),
     ):
         full, shown = before[part], after[part]
-        found += [f"{part}.{key}" for key, value in full.items() if value is not None and shown.get(key) is None]
+        hidden = {f"{part}.{key}": value for key, value in full.items() if shown.get(key) is None}
+        found += [name for name, value in hidden.items() if value is not None or (proves and name in _OF_PROOF)]
     return found
 
 

@@ -138,6 +138,34 @@ def test_a_search_within_a_gap_tells_not_whether_it_proved_a_table_with_few_left
     assert told_of["search"]["checked"] >= 100 * told_of["search"]["space"]
 
 
+FEW_KEPT = "30Fb 30Fb 30Fc 30Ma 30Ma 30Mb 30Mb 30Mb 31Fb 31Ma 31Mc 32Fa 32Fb 32Fb 32Fb 32Fc 32Fc 32Ma 32Mc 32Mc"
+PRUNED = "36Xq", "50Mb 50Mb 50Mb 50Mb"
+"""With the first one left out the search checks every transformation, and with the others bounds spare some."""
+
+
+@pytest.mark.parametrize("search", [{}, {"gap": 0.2}])
+def test_how_a_search_proved_a_table_with_few_left_out_is_not_told(search):
+    """Nor does the list of what is withheld tell what the run knows of it."""
+    privacy = [
+        {"model": "k-anonymity", "k": K},
+        {"model": "t-closeness", "distance": "equal", "attribute": "diagnosis", "t": 0.5},
+    ]
+    this = job_of(DECADES, level=0, privacy=privacy, search=search, suppression_limit=0.2)
+    this["attributes"]["age"]["maximum_level"] = 2
+
+    def made(left_out):
+        rows = [(row[:2], row[2], row[3]) for row in f"{FEW_KEPT} {left_out}".split()]
+        return run(
+            this, pa.table(dict(zip(["age", "sex", "diagnosis"], map(list, zip(*rows, strict=True)), strict=True)))
+        )
+
+    runs = [made(left_out) for left_out in PRUNED]
+    assert len({tuple(sorted(map(str, one.table.to_pylist()))) for one in runs}) == 1
+    assert len({one.report["search"]["proof"] for one in runs}) == 2
+    assert [told(one.published) for one in runs] == [told(runs[0].published)] * len(runs)
+    assert "search.proof" in runs[0].published["withheld"]
+
+
 def person(number, age, sex="F", diagnosis="a", note="n"):
     return (f"p{number}", str(age), sex, diagnosis, note)
 
