@@ -28,7 +28,7 @@ def is_of_this_version(report: Mapping[str, Any]) -> bool:
 
 
 def check_stated(schema: pa.Schema, job: Job, report: Mapping[str, Any]) -> Finding:
-    """Compare columns and privacy models with those that a report states.
+    """Compare columns and privacy models with those that a report states, and what else it may tell with the job.
 
     Parameters
     ----------
@@ -36,6 +36,7 @@ def check_stated(schema: pa.Schema, job: Job, report: Mapping[str, Any]) -> Find
         Of the release; of linked tables the report states the columns of all.
     """
     wrong = [*_wrong_columns(schema, job, report), *_wrong_shares(job, report), *_wrong_models(job, report)]
+    wrong += _of_other_jobs(job, report)
     text = f"the report says another thing of {', '.join(wrong)}" if wrong else "the report states columns and models"
     return Finding("report", not wrong, None, None, None, Message(text))
 
@@ -51,6 +52,29 @@ def _wrong_shares(job: Job, report: Mapping[str, Any]) -> Iterator[str]:
         hierarchy = job.attributes[name].hierarchy
         if hierarchy is not None and len(shares) != hierarchy.level_count:
             yield f"solution.shares.{name}"
+
+
+def _of_other_jobs(job: Job, report: Mapping[str, Any]) -> Iterator[str]:
+    """Name what only the reports of other jobs tell: of this one nothing is compared with it."""
+    told = {
+        # the job of the release has the policy in place of the rule that chose it
+        "choice": job.policy is not None,
+        "drift": job.drift is not None,
+        "further_rows": job.max_rows is not None,
+        "identifying": bool(job.identifying),
+        "knows": job.subject is not None,
+        "persons": job.subject is not None,
+        "persons_suppressed_share": job.subject is not None,
+        "policy": job.policy is not None,
+        "population_rows": bool(job.population_files or job.population_query or job.subset),
+        "sample": job.sample is not None,
+        "series": job.series is not None,
+        "shift": job.shift is not None,
+        "tables": job.tables is not None,
+        "transformed": bool(job.coded or job.aggregated or job.perturbed),
+        "usefulness": job.usefulness is not None,
+    }
+    yield from (key for key, tells in told.items() if not tells and report.get(key) is not None)
 
 
 def _wrong_models(job: Job, report: Mapping[str, Any]) -> Iterator[str]:

@@ -98,6 +98,33 @@ def test_a_default_that_an_earlier_version_did_not_write_is_none_that_is_missing
     assert failed(verify(table, job, changed)) == ["report"]
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("choice", {"rule": {"from": "frontier", "maximum_risk": 0.001}, "risk": 0.001}),
+        ("drift", {"since": None, "not_compared": [], "quarantined": []}),
+        ("further_rows", {"left_out": 0, "share": 0.0}),
+        ("knows", "all-rows"),
+        ("persons", 6),
+        ("persons_suppressed_share", 0.0),
+        ("policy", {"age": [{"node": "*"}]}),
+        ("population_rows", 1_000_000),
+        ("sample", {"fraction": 0.01}),
+        ("series", {"name": "first", "releases": 30, "smallest_trace": 50}),
+        ("shift", {"columns": ["note"], "days": 365}),
+        ("tables", [{"table": "person", "records": 6}]),
+        ("transformed", [{"column": "note", "noise": {"percent": 100}}]),
+        ("usefulness", {"unit": "record"}),
+    ],
+)
+def test_what_only_the_report_of_another_job_tells_is_found(release, key, value):
+    """Nothing is behind it: the release is of no such sample, series or rule."""
+    job, table, report = release
+    assert key not in report
+    assert failed(verify(table, job, {**report, key: value})) == ["report"]
+    assert failed(verify(table, job, {**report, key: None})) == []
+
+
 @pytest.mark.parametrize("columns", [None, [], ["age", "zip", "note", "diagnosis"], ["age", "zip", "diagnosis", 1]])
 def test_other_columns_than_those_of_the_file_are_found(release, columns):
     job, table, report = release
