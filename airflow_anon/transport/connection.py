@@ -136,6 +136,8 @@ def _whole_transactions(engine: Engine) -> None:
     def _connect(connection: Any, _record: Any) -> None:
         connection.isolation_level = None
         connection.execute(f"PRAGMA busy_timeout = {WAIT_FOR_LOCK_MILLISECONDS}")
+        # else records of earlier and of recalled releases stay in free pages of a file that readers have
+        connection.execute("PRAGMA secure_delete = ON")
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Any) -> None:

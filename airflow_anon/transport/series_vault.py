@@ -52,9 +52,6 @@ class VaultTables:
 
         try:
             with self._engine.connect() as plain:
-                if self._engine.dialect.name == "sqlite":
-                    plain.exec_driver_sql("PRAGMA secure_delete = ON")  # as in the engine's own file
-                    plain.rollback()
                 connection = plain.execution_options(sqlite_begin="IMMEDIATE")
                 with connection.begin():
                     if self._engine.dialect.name == "postgresql":

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,6 +14,7 @@ from sqlalchemy import NullPool, create_engine, inspect, text
 
 from airflow_anon.share import sql_share
 from airflow_anon.share.sql_share import SqlShare
+from airflow_anon.transport import connection as connection_module
 from airflow_anon.transport.connection import hook_of
 from tests.airflow_anon.nights.night import connection_of
 from tests.conftest import role_without_rights
@@ -364,6 +367,26 @@ def test_triggers_of_sqlite_are_found_by_counting(sqlite, tmp_path):
     with pytest.raises(AirflowFailException, match="would be lost: trigger spare"):
         share().publish("r2", "2" * 64, data(tmp_path, [("m", "2*", "x")], ("sex", "area", "more")))
     assert (held(sqlite), waiting(sqlite)) == (ROWS, [])
+
+
+def test_readers_of_a_file_of_sqlite_find_no_record_that_was_removed(sqlite, tmp_path, monkeypatch):
+    """Whether free pages are overwritten is a setting, which SQLite has on as Debian builds it and off elsewhere."""
+
+    def connect(*args, **options):
+        connection = sqlite3.connect(*args, **options)
+        connection.execute("PRAGMA secure_delete = OFF")
+        return connection
+
+    monkeypatch.setattr(connection_module, "sqlite3", SimpleNamespace(connect=connect))
+    many = [("w", f"earlier {number}") for number in range(500)]
+    share().publish("r1", "1" * 64, data(tmp_path, many))
+    assert b"earlier 499" in (tmp_path / "share.db").read_bytes()
+    share().publish("r2", "2" * 64, data(tmp_path, LATER))
+    assert b"earlier" not in (tmp_path / "share.db").read_bytes()
+    share().publish("r3", "3" * 64, data(tmp_path, many))
+    assert share().empty("r3", "3" * 64)
+    assert b"earlier" not in (tmp_path / "share.db").read_bytes()
+    assert held(sqlite) == []
 
 
 def test_a_virtual_table_of_sqlite(sqlite, tmp_path):
