@@ -39,16 +39,18 @@ def malformed(report: Any, quasi_identifiers: Sequence[str], *, local: bool = Fa
     solution = solution if isinstance(solution, Mapping) else {}
     levels = solution.get("levels")
     withheld = _withholds(report.get("suppressed_class"), report.get("released"))
+    counts = [report.get("rows"), solution.get("suppressed")]
     if (
-        (_is_count(report.get("rows")) or (withheld and report.get("rows") is None))
-        and (_is_count(solution.get("suppressed")) or solution.get("suppressed") is None)
+        (counts == [None, None] if withheld else _is_count(counts[0]))
+        and (_is_count(counts[1]) or counts[1] is None)
         and (_are_shares(solution, quasi_identifiers) if local else _are_levels(levels, quasi_identifiers))
         and (withheld or _is_class(report.get("suppressed_class"), solution.get("suppressed")))
     ):
         return None
     message = Message(
-        "the report must give rows, suppressed records and one level for each quasi-identifier, as whole numbers, and "
-        "the form of suppressed records: none, star or drop; of a local recoding shares of records instead of levels"
+        "the report must give rows and suppressed records (both null where it withholds how few were left out) and one "
+        "level for each quasi-identifier, as whole numbers, and the form of suppressed records: none, star or drop; of "
+        "a local recoding shares of records instead of levels"
     )
     return Finding("report", holds=False, observed=None, required=None, column=None, message=message)
 
@@ -169,7 +171,9 @@ def _withholds(stated: Any, released: Any) -> bool:
     """Tell whether the part about the suppressed records withholds how few were left out; others need not be few."""
     if not isinstance(stated, Mapping) or stated.get("form") != "drop" or stated.get("records") is not None:
         return False
-    return _is_count(stated.get("below")) and _is_count(stated.get("joined")) and _is_count(released)
+    # a class that joined has as many as are not few
+    joined = stated.get("joined")
+    return _is_count(stated.get("below")) and _is_count(joined) and joined == 0 and _is_count(released)
 
 
 def _is_class(stated: Any, suppressed: int | None) -> bool:

@@ -36,7 +36,7 @@ def check_stated(schema: pa.Schema, job: Job, report: Mapping[str, Any]) -> Find
         Of the release; of linked tables the report states the columns of all.
     """
     wrong = [*_wrong_columns(schema, job, report), *_wrong_shares(job, report), *_wrong_models(job, report)]
-    wrong += _of_other_jobs(job, report)
+    wrong += [*_wrong_identifiers(job, report), *_of_other_jobs(job, report)]
     text = f"the report says another thing of {', '.join(wrong)}" if wrong else "the report states columns and models"
     return Finding("report", not wrong, None, None, None, Message(text))
 
@@ -54,6 +54,15 @@ def _wrong_shares(job: Job, report: Mapping[str, Any]) -> Iterator[str]:
             yield f"solution.shares.{name}"
 
 
+def _wrong_identifiers(job: Job, report: Mapping[str, Any]) -> Iterator[str]:
+    """Name the list of identifying columns if it is not the job's; reports of earlier versions lack it."""
+    stated = report.get("identifying", [])
+    entries = [one if isinstance(one, Mapping) else {} for one in stated] if isinstance(stated, list) else [{}]
+    told = [(one.get("column"), one.get("action")) for one in entries]
+    if "identifying" in report and told != [(name, job.attributes[name].action) for name in job.identifying]:
+        yield "identifying"
+
+
 def _of_other_jobs(job: Job, report: Mapping[str, Any]) -> Iterator[str]:
     """Name what only the reports of other jobs tell: of this one nothing is compared with it."""
     told = {
@@ -61,7 +70,6 @@ def _of_other_jobs(job: Job, report: Mapping[str, Any]) -> Iterator[str]:
         "choice": job.policy is not None,
         "drift": job.drift is not None,
         "further_rows": job.max_rows is not None,
-        "identifying": bool(job.identifying),
         "knows": job.subject is not None,
         "persons": job.subject is not None,
         "persons_suppressed_share": job.subject is not None,

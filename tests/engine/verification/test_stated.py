@@ -5,16 +5,17 @@ from __future__ import annotations
 import copy
 import json
 
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from engine import verify
+from engine import load_job, run, verify
 from tests.engine.verification.test_cases import failed, released
 from tests.profiles import examples
 
 NOT_RECOUNTED = {
-    *("name", "job_sha256", "search", "versions", "timings", "lint", "warnings", "utility", "backend", "identifying"),
+    *("name", "job_sha256", "search", "versions", "timings", "lint", "warnings", "utility", "backend"),
     *("solution.information_loss", "solution.optimal", "solution.lower_bound", "solution.gap"),
 }
 """Who made it and how long it took, and what depends on the source."""
@@ -96,6 +97,41 @@ def test_a_default_that_an_earlier_version_did_not_write_is_none_that_is_missing
     assert failed(verify(table, job, changed)) == []
     del changed["privacy"][1]["l"]
     assert failed(verify(table, job, changed)) == ["report"]
+
+
+@pytest.mark.parametrize(
+    ("part", "key", "value"),
+    [
+        (None, "rows", 0),
+        (None, "rows", 12),
+        ("solution", "suppressed", 0),
+        ("solution", "suppressed", 2),
+        ("suppressed_class", "joined", 1),
+    ],
+)
+def test_numbers_that_few_left_out_withhold_cannot_be_made_up(part, key, value):
+    """Nobody can recount them, so a report that tells one beside the others that it withholds is not that of a run."""
+    age = {"role": "quasi-identifying", "hierarchy": {"builder": "redaction", "length": 2}, "maximum_level": 1}
+    privacy = [{"model": "k-anonymity", "k": 5}]
+    job = load_job({"name": "few", "attributes": {"age": age}, "privacy": privacy, "suppression_limit": 0.5})
+    result = run(job, pa.table({"age": ["30"] * 10 + ["90"] * 2}))
+    report = copy.deepcopy(result.published)
+    assert report["suppressed_class"]["records"] is None
+    assert failed(verify(result.table, job, report)) == []
+    place = report if part is None else report[part]
+    place[key] = value
+    assert failed(verify(result.table, job, report)) == ["report"]
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [None, [], [{"column": "name", "action": "drop"}], [{"column": "person_id", "action": "pseudonymize"}], ["x"]],
+)
+def test_other_identifying_columns_than_the_jobs_are_found(release, stated):
+    job, table, report = release
+    assert failed(verify(table, job, {**report, "identifying": stated})) == ["report"]
+    earlier = {key: value for key, value in report.items() if key != "identifying"}
+    assert failed(verify(table, job, earlier)) == []
 
 
 @pytest.mark.parametrize(
