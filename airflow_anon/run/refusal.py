@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
-from airflow_anon.run.unexpected import in_own_words
+from airflow_anon.run.unexpected import in_own_words, remedy_of
 from engine import Message
 
 XCOM_KEY = "refusal"
@@ -70,7 +70,7 @@ def _refusal(problem: Exception) -> dict[str, Any]:
 def _unexpected(problem: Exception) -> str:
     """Return what may be told of a foreign exception: of the system's errors what the system calls them."""
     if isinstance(problem, OSError) and problem.errno is not None:
-        return f"ended unexpectedly: {os.strerror(problem.errno)}; its log has more"
+        return f"ended unexpectedly: {os.strerror(problem.errno)}{remedy_of(problem)}; its log has more"
     return "ended unexpectedly; its log has more"
 
 

@@ -6,6 +6,7 @@ because a log prints the texts of causes too.
 
 from __future__ import annotations
 
+import errno
 import functools
 import traceback
 from collections.abc import Callable
@@ -20,7 +21,17 @@ from engine import EngineError
 OURS = (AirflowException, AirflowRuntimeError, EngineError)
 """What this package, the engine and Airflow raise on purpose; their texts hold no value of a record."""
 
+_FULL = (
+    "; make room where a run writes: in the staging folder (AIRFLOW_ANON_STAGING), in that of temporary files "
+    "(TMPDIR), and in the share"
+)
+
 Result = TypeVar("Result")
+
+
+def remedy_of(problem: OSError) -> str:
+    """Return what to do about an error of the system, as the end of a sentence; empty where that is not known."""
+    return _FULL if problem.errno in (errno.ENOSPC, errno.EDQUOT) else ""
 
 
 def in_own_words(problem: Exception, log: Any) -> Exception:
@@ -30,7 +41,9 @@ def in_own_words(problem: Exception, log: Any) -> Exception:
     frames = traceback.extract_tb(problem.__traceback__)
     lines = [f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames]
     log.error("%s came from\n%s", type(problem).__name__, "\n".join(lines))
-    told = explain(problem) if isinstance(problem, OSError) and problem.errno is not None else ""
+    told = ""
+    if isinstance(problem, OSError) and problem.errno is not None:
+        told = explain(problem) + remedy_of(problem)
     withheld = f"{type(problem).__name__}; its text may hold a value of a record and is not repeated"
     return AirflowException(f"ended unexpectedly with {told or withheld}")
 

@@ -85,7 +85,8 @@ def test_our_own_words_pass_without_their_cause(kind, wrap):
 def test_an_error_of_the_system_is_named(wrap):
     full = OSError(errno.ENOSPC, f"Error writing {PLANTED}", "/staging/data.parquet")
     problem, said = Task(raising(full)).ended(wrap)
-    assert str(problem) == f"ended unexpectedly with OSError: {os.strerror(errno.ENOSPC)}: /staging/data.parquet"
+    begin = f"ended unexpectedly with OSError: {os.strerror(errno.ENOSPC)}: /staging/data.parquet; make room "
+    assert str(problem).startswith(begin)
     assert PLANTED not in said
 
 
@@ -93,7 +94,12 @@ def test_a_copy_names_the_target_too():
     """It is the disk of the target that is full, and Python names the source first."""
     full = OSError(errno.ENOSPC, "full", "/staging/data.parquet", None, "/share/data.parquet")
     problem, _ = Task(raising(full)).ended(told)
-    assert str(problem).endswith(": /staging/data.parquet -> /share/data.parquet")
+    assert ": /staging/data.parquet -> /share/data.parquet; make room " in str(problem)
+
+
+def test_another_error_of_the_system_asks_for_no_room():
+    problem, _ = Task(raising(OSError(errno.EROFS, "read-only", "/share/data.parquet"))).ended(told)
+    assert str(problem).endswith(f"{os.strerror(errno.EROFS)}: /share/data.parquet")
 
 
 def test_the_task_that_records_is_told_the_kind():
