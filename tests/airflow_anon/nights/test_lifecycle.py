@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timezone
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +19,7 @@ from airflow_anon.operators import PrepareStagingOperator
 from airflow_anon.run.release_id import run_digest
 from airflow_anon.run.staging import prepare, run_folder
 from tests.airflow_anon.nights.night import JOBS, states
+from tests.places import ROOT
 
 pytestmark = [pytest.mark.airflow]
 
@@ -95,6 +97,29 @@ def test_an_attempt_whose_setup_failed_is_recorded(world, job):
     assert document["outcome"] == "failed"
     assert document["reason"]["task"] == "prepare_staging"
     assert world.left() == []
+
+
+def documented(command):
+    """Return a command of docs/operators.md by its first words, as the arguments of `airflow`."""
+    line = re.search(rf"^airflow {command} .*?(?=  #)", (ROOT / "docs/operators.md").read_text(), re.MULTILINE)
+    return line.group().split()[1:]
+
+
+@pytest.mark.parametrize("command", ["dags clear", "tasks clear"])
+def test_the_documented_commands_clear_one_whole_run(world, job, command):
+    from airflow.cli.cli_parser import get_parser  # noqa: PLC0415 (needs the environment)
+
+    def failing(day):
+        dag = deidentification_dag(job, schedule=None)
+        dag.get_task("validate").execute = fail
+        return world.run_dag(dag, logical_date=datetime(2026, 3, day, tzinfo=timezone.utc))
+
+    kept, cleared = failing(1), failing(2)
+    names = {"DAG": NAME, "RUN": cleared.run_id, "DATE": cleared.logical_date.isoformat()}
+    told = get_parser().parse_args([names.get(word, word) for word in documented(command)])
+    told.func(told)
+    assert set(states(cleared).values()) == {"None"}
+    assert states(kept)["validate"] == "failed"
 
 
 def test_nothing_is_staged_where_nothing_removes_it(world, job):
