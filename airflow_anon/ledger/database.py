@@ -38,6 +38,8 @@ def engine_of(url_or_engine: str | sa.URL | sa.Engine) -> sa.Engine:
     url = _url(url_or_engine)
     if url.get_backend_name() == "sqlite":
         return _sqlite_engine(url)
+    if url.get_backend_name() != "postgresql":
+        raise _of_no_ledger(url)  # before its driver is looked for, which would be of no use
     try:
         engine = _checked(sa.create_engine(url, poolclass=sa.NullPool, hide_parameters=True))
     except (sa.exc.ArgumentError, ImportError) as problem:
@@ -109,11 +111,15 @@ def _url(given: str | sa.URL) -> sa.URL:
 
 def _checked(engine: sa.Engine) -> sa.Engine:
     if engine.dialect.name != "postgresql" or engine.dialect.is_async:
-        raise LedgerError(
-            f"ledger {masked(engine.url)}: must be a SQLite or PostgreSQL database with a driver that is not "
-            f"asynchronous, such as psycopg2"
-        )
+        raise _of_no_ledger(engine.url)
     return engine
+
+
+def _of_no_ledger(url: sa.URL) -> LedgerError:
+    return LedgerError(
+        f"ledger {masked(url)}: must be a SQLite or PostgreSQL database with a driver that is not asynchronous, such "
+        f"as psycopg2"
+    )
 
 
 def _asking(engine: sa.Engine) -> sa.Engine:

@@ -354,6 +354,12 @@ def test_an_address_of_no_ledger_is_refused_without_its_password(url):
     assert "secret" not in str(raised.value)
 
 
+@pytest.mark.parametrize("url", ["mysql://user@localhost/db", "postgresq://user@localhost/db"])
+def test_a_driver_of_another_database_is_not_asked_for(url):
+    with pytest.raises(LedgerError, match="must be a SQLite or PostgreSQL database"):
+        Ledger(url)
+
+
 def test_an_unreachable_server_is_told_without_its_password():
     ledger = Ledger("postgresql://user:secret@127.0.0.1:1/db?application_name=secret")
     with pytest.raises(LedgerUnreachable) as raised:
