@@ -92,8 +92,8 @@ def _moment(text: Any) -> dt.datetime | None:
 def _alert(pending: Pending) -> Alert:
     since = "an unknown time" if _moment(pending.since) is None else pending.since
     happened = (
-        f"its publication is pending since {since}, and no run has ended it; if its run does not go on, "
-        f"`airflow-anon settle {pending.job}/{pending.release_id}` does"
+        f"its publication is pending since {since}, and no run has ended it; if its run does not go on, end it where "
+        f"the workers run, with its shares mounted, by `airflow-anon settle {pending.job}/{pending.release_id}`"
     )
     text = f"Job {pending.job}, release {pending.release_id} (DAG {pending.dag_id}, run {pending.run_id}): {happened}"
     return Alert("pending", text, f"release {pending.release_id}: {happened}", pending.job)

@@ -83,6 +83,7 @@ def fill(url, share):
     (folder / "data.parquet").write_bytes(b"PAR2" * 100)
     ledger.append(documents.hostile())
     ledger.append(documents.unreleased(name="refused", dag_id="refused", run_id="1"))
+    ledger.append(documents.unreleased(name="n" * 128, dag_id="d" * 128, run_id="1"))
     ledger.begin(documents.released("pending", dag_id="pending", run_id="1"))
 
 
@@ -199,6 +200,14 @@ def test_pages_fit_a_telephone(visit, name):
     }).map(one => one.outerHTML.slice(0, 120))"""
     assert page.evaluate(outside) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_name_of_the_greatest_length_leaves_alerts_their_width(seen):
+    """Else each is a column of single words, and some dozens of jobs are many screens long."""
+    page = seen("/")
+    widths = page.eval_on_selector_all(".wide .alert", "found => found.map(one => one.getBoundingClientRect().width)")
+    assert widths
+    assert min(widths) > 230
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ def _jobs(reading: Reading, *, all_files: bool) -> list[Job]:
         newest = max(_releases(told[key]), key=lambda one: str(one.release_id), default=None)
         harms = [] if newest is None else harms_of(reading, newest, share)
         jobs.append(_judged(job, harms, broken.get(key[1])))
-    return sorted(jobs, key=lambda job: (order.index(job["state"]), job["job"], job["dag_id"]))
+    return sorted(jobs, key=lambda job: (order.index(job["state"]), not job["alerts"], job["job"], job["dag_id"]))
 
 
 def _judged(job: Job, harms: list[str], broken: str | None) -> Job:

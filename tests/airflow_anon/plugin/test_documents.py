@@ -655,6 +655,22 @@ def test_a_publication_that_stayed_pending_is_an_alert(get, ledger):
     assert "airflow-anon settle first/20260401T000000Z-00000000" in text
 
 
+def test_jobs_with_alerts_come_first_among_those_of_their_state(get, ledger):
+    """Else a release that readers do not get is lost among many that are well."""
+    for job in ("a", "b", "c"):
+        ledger.append(released(job, dag_id=job, run_id="1", release_id="20260302T000000Z-00000000"))
+    ledger.append(released("c", dag_id="c", run_id="2", release_id="20260301T000000Z-00000000"))
+    ledger.append(unreleased("failed", name="d", dag_id="d", run_id="1", release_id="1"))
+    jobs = get("/api/jobs").json()["jobs"]
+    assert [(job["job"], job["state"]) for job in jobs] == [
+        ("d", "failed"),
+        ("c", "released"),
+        ("a", "released"),
+        ("b", "released"),
+    ]
+    assert [one["kind"] for one in jobs[1]["alerts"]] == ["older"]
+
+
 def test_a_job_of_another_dag_has_no_frontier_here(get, ledger):
     ledger.append(released())
     ledger.append(released("other", dag_id="other", run_id="1", release_id="1"))

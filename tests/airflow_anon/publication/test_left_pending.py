@@ -109,7 +109,7 @@ def test_the_notifier_of_the_night_that_leaves_it_tells(world, airflows):
         time.sleep(1.1)  # a row says since when to the second
         ReleaseAlertNotifier(send_to=[lambda found: told.extend(found["alerts"])], **settings).notify(context)
     assert [alert["kind"] for alert in told] == ["failed", "failed", "pending"]
-    assert f"`airflow-anon settle stays/{world.today}` does" in told[-1]["text"]
+    assert f"by `airflow-anon settle stays/{world.today}`" in told[-1]["text"]
     assert left(world)
 
 
