@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +16,6 @@ from airflow_anon.publication.withdraw import left_in, recall
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry, Ledger
-
-_LOG = logging.getLogger(__name__)
 
 
 def add_recall(commands: Any) -> None:
@@ -35,7 +32,7 @@ def _run(options: argparse.Namespace) -> int:
         entry = _found(ledger, options.release)
         before = ledger.withdrawal(entry.job, str(entry.release_id))
     lost = "".join(f"it may still lie in {place}\n" for place in left_in(ledger, entry))
-    recalled = recall(ledger, entry, by=said_by(options), why=options.reason, log=_LOG)
+    recalled = recall(ledger, entry, by=said_by(options), why=options.reason)
     release = f"release {entry.release_id} of {entry.job}"
     if before is not None and before.sequence == recalled.sequence:
         sys.stdout.write(

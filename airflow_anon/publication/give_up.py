@@ -105,7 +105,6 @@ def give_up(
                 made.append(
                     ledger.append(_document(ledger, share, job, new, {"found": of_job.words, "by": by, "why": why}))
                 )
-            log.info("%d releases of %s in %s are given up (entry %d)", len(new), job, share.words, made[-1].sequence)
             if recorded is not None:
                 recorded(made[-1])
     problems: list[AirflowException] = []

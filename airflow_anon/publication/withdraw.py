@@ -31,7 +31,7 @@ UMASK = 0o022
 """Of a share from which files are only taken."""
 
 
-def recall(ledger: Ledger, entry: Entry, *, by: str, why: str, log: Logger) -> Entry:
+def recall(ledger: Ledger, entry: Entry, *, by: str, why: str) -> Entry:
     """Take a release back: readers lose its folder, the link to it, and the records of its table.
 
     No earlier release becomes current instead: nobody has judged whether what was wrong with this one is wrong with
@@ -64,7 +64,6 @@ def recall(ledger: Ledger, entry: Entry, *, by: str, why: str, log: Logger) -> E
         if known is None or known.outcome != "recalled":
             known = ledger.append(_document(ledger, entry, "recalled", {"by": by, "why": why}))
     finish(ledger, entry, known)
-    log.info("Release %s of %s is recalled (entry %d)", release_id, entry.job, known.sequence)
     return known
 
 

@@ -7,7 +7,6 @@ import datetime as dt
 import email
 import itertools
 import json
-import logging
 import math
 import os
 from email import policy
@@ -117,7 +116,7 @@ def mailbox(monkeypatch):
 def recalled(ledger, run_id):
     """Give the entry of the recall of a run's release."""
     (entry,) = ledger.of_run(DAG_ID, run_id)
-    return recall(ledger, entry, by="ada", why="wrong join", log=logging.getLogger(__name__))
+    return recall(ledger, entry, by="ada", why="wrong join")
 
 
 def night_of(outcome, *, loss=0.3, **arguments):

@@ -37,7 +37,7 @@ def paths(entry):
 
 
 def test_a_recalled_release_on_all_pages(get, ledger, nights):
-    said = recall(ledger, nights[1], by="ada", why=WHY, log=LOG)
+    said = recall(ledger, nights[1], by="ada", why=WHY)
     for path in (*paths(nights[1]), *paths(said)):
         assert get(path).status_code == 200, path
     page = get("/api/dags/stays/runs/run-1").json()["entry"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import logging
 import shutil
 from pathlib import Path
 
@@ -22,8 +21,6 @@ from airflow_anon.share.folder_share import FolderShare
 from engine import InvalidJob, check_manifest, load_job, run
 from tests.airflow_anon.publication.publishing import TABLE, Staged, job, run_context
 from tests.airflow_anon.share.store_in_folder import attached
-
-LOG = logging.getLogger(__name__)
 
 
 class Shares:
@@ -221,7 +218,7 @@ def test_something_else_with_the_name_of_the_release_is_no_part_of_it(shares):
 def test_a_recall_takes_it_out_of_every_share(shares):
     shares.publish(1)
     (entry,) = open_ledger().of_job("stays")
-    recall(open_ledger(), entry, by="a custodian", why="a mistake", log=LOG)
+    recall(open_ledger(), entry, by="a custodian", why="a mistake")
     for place in shares.places:
         assert not (place / today(1)).exists()
         assert not (place / "current").is_symlink()

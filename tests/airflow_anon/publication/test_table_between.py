@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-
 import pytest
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 from sqlalchemy import create_engine, inspect, text
@@ -19,7 +17,6 @@ from tests.airflow_anon.nights.night import connection_of
 from tests.airflow_anon.publication.publishing import Staged, run_context
 
 pytestmark = pytest.mark.airflow
-LOG = logging.getLogger(__name__)
 UMASK = 0o022
 
 
@@ -55,7 +52,7 @@ class World:
     @staticmethod
     def recall(day=1):
         ledger = open_ledger()
-        recall(ledger, ledger.released("stays", release_id(run_context(day))), by="ada", why="wrong join", log=LOG)
+        recall(ledger, ledger.released("stays", release_id(run_context(day))), by="ada", why="wrong join")
 
 
 @pytest.fixture

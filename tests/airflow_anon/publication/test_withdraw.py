@@ -70,7 +70,7 @@ class World:
     def recall(self, day, why="a patient has objected"):
         ledger = open_ledger()
         entry = ledger.released("stays", release_id(run_context(day)))
-        return recall(ledger, entry, by="custodian", why=why, log=LOG)
+        return recall(ledger, entry, by="custodian", why=why)
 
 
 def test_readers_lose_a_recalled_release(world):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-
 import pytest
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 from sqlalchemy import create_engine, text
@@ -20,7 +18,6 @@ from tests.airflow_anon.nights.night import connection_of
 from tests.airflow_anon.publication.publishing import TABLE, Staged, run_context
 
 pytestmark = pytest.mark.airflow
-LOG = logging.getLogger(__name__)
 FUTURE = 28
 UMASK = 0o022
 
@@ -62,7 +59,7 @@ class World:
     @staticmethod
     def recall(day):
         ledger = open_ledger()
-        recall(ledger, ledger.released("stays", of_day(day)), by="ada", why="a clock ran ahead", log=LOG)
+        recall(ledger, ledger.released("stays", of_day(day)), by="ada", why="a clock ran ahead")
 
     @staticmethod
     def table_of_entry(day):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import threading
 
 import pytest
@@ -55,7 +54,7 @@ def test_old_releases_are_removed_and_a_recalled_one_is_gone(world):
     assert world.names() == [second, third, "current"]
     ledger = open_ledger()
     entry = ledger.released("stays", third)
-    recall(ledger, entry, by="custodian", why="a patient has objected", log=logging.getLogger(__name__))
+    recall(ledger, entry, by="custodian", why="a patient has objected")
     assert world.names() == [second]
     assert ledger.check() == []
     assert orphans(SHARE, ledger) == []

@@ -6,7 +6,6 @@ The same code as for S3, which the gate tries: here is told whether other client
 from __future__ import annotations
 
 import json
-import logging
 from types import ModuleType
 
 import pyarrow as pa
@@ -87,7 +86,7 @@ def test_nights_are_published_kept_read_and_recalled(kind, tmp_path):
     found = delivered(ledger, "stays")
     assert (found["files"], found["link"]) == ("matches", "matches")
     entry = ledger.released("stays", third)
-    recall(ledger, entry, by="custodian", why="a patient has objected", log=logging.getLogger(__name__))
+    recall(ledger, entry, by="custodian", why="a patient has objected")
     assert {name.partition("/")[0] for name in kind.names()} == {second}
     with pytest.raises(InvalidData, match=r"has neither current nor manifest\.json"):
         airflow_anon.read(f"{kind.share}/stays", storage_options=kind.options)
