@@ -5,8 +5,10 @@ apart and join the same records of the file. It is in the release folder, and it
 
 - All values in one group are `{node: "*"}`, which names none of them.
 - Any other column has a group for missing values, whether or not somebody has one.
+- A group without a value of the file, or of the population, is left out: how values that only suppressed records have
+  are grouped follows from these. What is then in no group is suppressed, as it was.
 - Where the hierarchy's values are those of the table, a group ends at values of the file, or of the population, which
-  is no secret of the table; a group without any is left out. What is then in no group is suppressed, as it was.
+  is no secret of the table.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from engine.frontiers.space.domain import Bits, Domain
 from engine.frontiers.space.group_runs import GroupRuns
 from engine.hierarchy.policy_groups import EVERYTHING, MISSING_ALONE
 from engine.job.job import Job
-from engine.job.with_policy import has_values_of_table
+from engine.job.with_policy import has_values_of_table, leaves_out_groups
 
 
 def policy_of_file(job: Job, plane: Plane, bits: Bits, suppressed: NDArray[np.int64]) -> PolicyDocument:
@@ -43,9 +45,11 @@ def policy_of_file(job: Job, plane: Plane, bits: Bits, suppressed: NDArray[np.in
     for domain, codes, groups in zip(plane.space.domains, table.codes, plane.space.groups(bits), strict=True):
         own = job.attributes[domain.attribute]
         told = np.ones(domain.size, np.bool_)
-        if has_values_of_table(own):
+        if leaves_out_groups(own):
             told[:] = False
             told[domain.leaf_positions[codes[there]]] = True
+            if not has_values_of_table(own):
+                told = np.isin(groups, groups[told])
         found[domain.attribute] = _groups(domain, groups, told)
     return found
 

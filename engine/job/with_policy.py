@@ -64,7 +64,7 @@ def _with_groups(name: str, attribute: Attribute, groups: Any, chosen: bool) -> 
 
 
 def _unseen(attribute: Attribute, *, chosen: bool) -> str:
-    return "suppress" if chosen and has_values_of_table(attribute) else attribute.unseen
+    return "suppress" if chosen and leaves_out_groups(attribute) else attribute.unseen
 
 
 def without_policy(attribute: Attribute) -> Attribute:
@@ -80,13 +80,21 @@ def without_policy(attribute: Attribute) -> Attribute:
     return attribute.model_copy(update=below)
 
 
-def has_values_of_table(attribute: Attribute) -> bool:
-    """Tell whether the groups of a policy that a rule chose end at values of the file, and all others are suppressed.
+def leaves_out_groups(attribute: Attribute) -> bool:
+    """Tell whether a policy that a rule chose is told without groups of which the file has no value.
 
-    They do where the values of the hierarchy are those of the table; values that become the root are in no group.
+    All values in no group are suppressed then; where they become the root no group is left out.
+    """
+    return attribute.unseen != "root"
+
+
+def has_values_of_table(attribute: Attribute) -> bool:
+    """Tell whether the groups of a policy that a rule chose end at values of the file.
+
+    They do where the values of the hierarchy are those of the table.
     """
     below = without_policy(attribute).hierarchy
-    return below is not None and not below.fixed_domain and attribute.unseen != "root"
+    return below is not None and not below.fixed_domain and leaves_out_groups(attribute)
 
 
 def groups_of(attributes: Mapping[str, Attribute]) -> dict[str, list[dict[str, Any]]]:
