@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 import json
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from airflow_anon.ledger.given_up import MADE_ANEW, given_up, given_up_of, is_th
 from airflow_anon.ledger.released_places import places_of
 from airflow_anon.ledger.share_check import FileState, check_files
 from airflow_anon.ledger.share_orphans import orphans, unknown_releases
+from airflow_anon.transport.address import parent_of
 from airflow_anon.transport.release_files import CURRENT
 
 if TYPE_CHECKING:
@@ -120,8 +122,17 @@ def _files(ledger: Ledger) -> list[dict[str, Any]]:
         else:
             states = _still_there(document)
         states += _delivered(ledger, entry, document, lost[entry.job])
-        odd += [{"sequence": entry.sequence, "job": entry.job, **dataclasses.asdict(state)} for state in states]
+        told = {"sequence": entry.sequence, "job": entry.job}
+        odd += [{**told, **dataclasses.asdict(state), "folder": _folder_away(state, document)} for state in states]
     return odd
+
+
+def _folder_away(state: FileState, document: dict[str, Any]) -> str | None:
+    """Return the job's folder in the share in which a file, or `current`, cannot be reached; None of other states."""
+    if state.state != UNREACHABLE or state.name.startswith("table "):
+        return None
+    folders = [parent_of(place) for place in places_of(document.get("publication"))]
+    return next((one for one in folders[1:] if state.name.removeprefix(f"{CURRENT} in ").startswith(one)), folders[0])
 
 
 def _orphans(ledger: Ledger, options: argparse.Namespace) -> list[dict[str, Any]] | None:
@@ -192,8 +203,11 @@ def _lines(address: str, found: dict[str, Any], status: int) -> list[str]:
         lines.append(f"newest    {newest['sequence']}:{newest['entry_sha256']}")
     lines += [_pending_text(row) for row in found["pending"]]
     lines += [f"TAMPERED  {broken['what']}" for broken in found["breaks"]]
+    lines += _away_lines(found["files"] or [])
     for file in found["files"] or []:
-        if file["name"] == CURRENT and file["state"] != UNREACHABLE:
+        if file["folder"] is not None:
+            continue
+        if file["name"] == CURRENT:
             lines.append(f"LINK      {CURRENT} does not lead readers of {file['job']} to entry {file['sequence']}")
             continue
         why = f": {file['why']}" if file["why"] else ""
@@ -206,6 +220,20 @@ def _lines(address: str, found: dict[str, Any], status: int) -> list[str]:
         UNREADABLE: "unknown: a share cannot be reached, so its files were not compared",
     }
     return [*lines, f"result    {verdict[status]}"]
+
+
+def _away_lines(files: Sequence[dict[str, Any]]) -> list[str]:
+    """Say once of each folder that cannot be reached what was not compared there: a share has hundreds of releases."""
+    entries: dict[str, set[int]] = {}
+    for file in files:
+        if file["folder"] is not None:
+            entries.setdefault(file["folder"], set()).add(file["sequence"])
+    return [
+        f"AWAY      {folder}: cannot be reached, so {len(told)} of its releases were not compared, the newest is entry "
+        f"{max(told)}; mount it, or let who runs this read it; if it is gone for good, say so by `airflow-anon give-up "
+        f"{shlex.quote(parent_of(folder))}`"
+        for folder, told in entries.items()
+    ]
 
 
 def _pending_text(row: dict[str, Any]) -> str:

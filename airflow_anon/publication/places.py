@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -94,7 +95,8 @@ def refuse_unmounted(shares: Iterable[Share], ledger: Ledger, name: str) -> None
         if Path(place).parent in missing:
             raise AirflowException(
                 f"{Path(place).parent}: is not there, and the ledger has releases in it; mount the share, and clear "
-                "the whole run, whose staging is gone. If the share is gone for good, say so by `airflow-anon give-up`"
+                "the whole run, whose staging is gone. If the share is gone for good, say so by `airflow-anon give-up "
+                f"{shlex.quote(str(Path(place).parent.parent))}`"
             )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import shlex
 import shutil
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -172,7 +173,7 @@ class FolderShare:
         except OSError as problem:
             raise AirflowException(
                 f"{self.folder}: cannot be read ({problem.strerror}); the share must be mounted, with this folder in "
-                "it. If it is gone for good, say so by `airflow-anon give-up`"
+                f"it. If it is gone for good, say so by `airflow-anon give-up {shlex.quote(str(self.folder.parent))}`"
             ) from None
 
     def hide(self, release_id: str) -> None:

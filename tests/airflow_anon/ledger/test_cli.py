@@ -81,6 +81,9 @@ def test_files_are_compared_on_demand(run, url, tmp_path):
     shutil.rmtree(tmp_path / "share")
     status, text = run("verify", "--files")
     assert (status, "unknown" in text.splitlines()[-1]) == (2, True)
+    lines = [line for line in text.splitlines() if line.startswith(("AWAY", "FILE"))]
+    assert [line[: line.index(",")] for line in lines] == [f"AWAY      {tmp_path}/share/visits: cannot be reached"]
+    assert lines[0].endswith(f"say so by `airflow-anon give-up {tmp_path}/share`")
 
 
 def test_the_share_is_compared_on_demand(run, url, tmp_path):

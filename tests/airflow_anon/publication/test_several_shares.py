@@ -315,5 +315,6 @@ def test_a_share_that_is_away_leads_nobody_elsewhere(shares, capsys):
     shutil.move(shares.places[0], shares.folder / "kept")
     assert main(["verify", "--files"]) == 2
     told = capsys.readouterr().out
-    assert "FILE      current of entry 1 (stays): unreachable" in told
+    assert f"AWAY      {shares.places[0]}: cannot be reached, so 1 of its releases" in told
+    assert "FILE" not in told
     assert "LINK" not in told
