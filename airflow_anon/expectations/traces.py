@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from airflow_anon.expectations.class_table import ClassTable
     from engine import Job, SeriesEvidence
 
-_NIGHT, _VALUE, _ROW = "night ", "value ", "row"
+_NIGHT, _VALUE, _ROW = "night ", "value ", "\0row"
 _HALVES = ["first half", "second half"]
 _PERSONS = "\0persons"
 """The column that says how many persons a row stands for."""
@@ -136,8 +136,8 @@ def _with_gone(job: Job, table: pa.Table, traces: pd.DataFrame, evidence: Series
         return table
     assert job.series is not None  # noqa: S101 (the caller has asked)
     before = evidence.releases[-2].kept if len(evidence.releases) > 1 else None
-    now = gone.rows.to_pandas().assign(**{_ROW: gone.places, _NIGHT: gone.nights})
-    last = now.head(0) if before is None else before.rows.to_pandas()
+    now = _values(gone.rows).assign(**{_ROW: gone.places, _NIGHT: gone.nights})
+    last = now.head(0) if before is None else _values(before.rows)
     if before is not None:
         last = last.assign(**{_ROW: before.places, _NIGHT: before.nights + 1})
         last = last[last[_ROW].isin(now[_ROW])]
@@ -153,6 +153,11 @@ def _with_gone(job: Job, table: pa.Table, traces: pd.DataFrame, evidence: Series
     texts = table[str(job.subject)].cast(pa.string())
     table = table.set_column(table.column_names.index(str(job.subject)), str(job.subject), texts)
     return pa.concat_tables([table, gone.rows.append_column(str(job.subject), subject)], promote_options="permissive")
+
+
+def _values(rows: pa.Table) -> pd.DataFrame:
+    """Return rows as objects: else the type of a column depends on whether one of them has no value."""
+    return rows.to_pandas(integer_object_nulls=True).astype(object)
 
 
 class ExpectTracesToSatisfyModels(ReleaseExpectation):

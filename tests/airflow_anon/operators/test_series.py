@@ -49,10 +49,13 @@ class World:
         context["dag_run"].logical_date = first + dt.timedelta(days=day - 1)
         return context
 
+    def records(self, people):
+        return pa.Table.from_pandas(table(people), preserve_index=False)
+
     def deidentify(self, day, people):
         staging = self.folder / f"night {day}"
         staging.mkdir(exist_ok=True)
-        pq.write_table(pa.Table.from_pandas(table(people), preserve_index=False), staging / "source.parquet")
+        pq.write_table(self.records(people), staging / "source.parquet")
         operator = DeidentifyTableOperator(
             task_id="deidentify", job=self.job, source=str(staging / "source.parquet"), staging=str(staging)
         )
@@ -207,6 +210,20 @@ def test_who_is_gone_is_kept_through_all_tasks(tmp_path):
         connection.execute("UPDATE series_release SET kept = ? WHERE number = ?", (other.packed(), number))
     with pytest.raises(AirflowFailException, match="other ones than the release before"):
         world.validate(5, changed)
+
+
+def test_who_is_gone_is_kept_where_somebody_else_has_no_number(tmp_path):
+    class Numbered(World):
+        def records(self, people):
+            rows = pa.array([None if number == 1 else 2**60 + number % 2 for number in people], pa.int64())
+            return super().records(people).append_column("stays", rows)
+
+    world = Numbered(tmp_path, {"vault": str(tmp_path / "vault.sqlite"), "departures": "keep"})
+    world.job["attributes"]["stays"] = {"role": "insensitive"}
+    people = {number: (30, number % 2 * 3, "abcd"[number % 4]) for number in range(24)}
+    world.night(1, people)
+    seen = world.seen(world.night(2, {number: one for number, one in people.items() if number != 0}))
+    assert "0" in seen
 
 
 def test_newcomers_have_levels_of_their_own_through_all_tasks(tmp_path):
