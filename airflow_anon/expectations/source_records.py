@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 CELL = "\0cell"
 """Its column, which stands beside that of a sensitive attribute of any name."""
-LEVEL = "level "
+LEVEL = "\0level "
 """Before the name of a quasi-identifier: the column of a source that has the level of each record, of mixed levels."""
 
 
@@ -286,5 +286,5 @@ def _coded(source: pa.ChunkedArray, released: pa.ChunkedArray, entry: Mapping[st
     codes, distinct = pd.factorize(texts.where(~missing, None), use_na_sentinel=False)
     first = pd.Series(codes).drop_duplicates()
     by_code = values.take(pa.array(first.sort_values().index.to_numpy()))
-    absent = [text is None for text in distinct]
+    absent = pd.isna(distinct)
     return codes, pa.array([None if gone else one for gone, one in zip(absent, by_code.to_pylist(), strict=True)], kind)

@@ -101,6 +101,20 @@ def test_a_sensitive_column_may_have_the_name_of_one_beside_it(tmp_path, name, k
     assert document["success"], [one["message"] for one in document["results"] if not one["success"]]
 
 
+def test_a_text_that_means_a_missing_value_is_none_of_those_who_share_rows(tmp_path):
+    entry = {"role": "sensitive", "missing": ["?"]}
+    attributes = {**build.job(tmp_path).document()["attributes"], "diagnosis": entry}
+    diverse = {"model": "l-diversity", "variant": "distinct", "attribute": "diagnosis", "l": 2}
+    privacy = [{"model": "k-anonymity", "k": 2}, diverse]
+    this = job(tmp_path, attributes=attributes, privacy=privacy, knows={"rows": 2}, suppression_limit=0.9)
+    records = source()
+    values = ["?" if place % 3 == 0 else value for place, value in enumerate(records["diagnosis"].to_pylist())]
+    records = records.set_column(records.column_names.index("diagnosis"), "diagnosis", pa.array(values))
+    result = run(this, records)
+    document = validated(tmp_path, this, result.table, result.published, records)
+    assert document["success"], [one["message"] for one in document["results"] if not one["success"]]
+
+
 def test_a_level_that_the_hierarchy_has_not_is_told(tmp_path):
     this, records = job(tmp_path, suppression_limit=0.4), source()
     result = run(this, records)

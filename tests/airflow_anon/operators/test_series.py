@@ -250,6 +250,17 @@ def test_newcomers_have_levels_of_their_own_through_all_tasks(tmp_path):
         world.validate(4, made)
 
 
+def test_newcomers_have_levels_of_their_own_beside_a_column_of_levels(tmp_path):
+    class Levelled(World):
+        def records(self, people):
+            levels = pa.array([number % 2 for number in people], pa.int64())
+            return super().records(people).append_column("level ward", levels)
+
+    world = Levelled(tmp_path, {"vault": str(tmp_path / "vault.sqlite"), "arrivals": "batch"})
+    world.job["attributes"]["level ward"] = {"role": "insensitive"}
+    assert world.seen(world.night(1, {number: (30, number % 2 * 2, "abcd"[number % 4]) for number in range(24)}))
+
+
 def test_both_zeros_of_a_float_are_one_person_through_all_tasks(small, monkeypatch):
     as_texts = table
 
