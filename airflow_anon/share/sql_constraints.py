@@ -105,12 +105,12 @@ def refuse_constraints(connection: Connection, name: str, schema: str | None, jo
 
 
 def refuse_before_run(job: Job) -> None:
-    """Refuse a table of PostgreSQL that could not get a release, before one is made; nothing where it is not reached.
+    """Refuse a table that could not get a release, before one is made; nothing where it is not reached.
 
     Raises
     ------
     AirflowFailException
-        As `refuse_constraints` and `SqlShare.refuse_unfit`.
+        In PostgreSQL as `refuse_constraints` and `SqlShare.refuse_unfit`; in SQLite two columns have one name.
     """
     output = job.output
     if output is None or output.table is None or output.conn_id is None:
@@ -120,6 +120,8 @@ def refuse_before_run(job: Job) -> None:
     except AirflowFailException as problem:
         _log.warning("output table %r is not looked at before the run: %s", output.table, problem)
         return
+    if hook.conn_type == "sqlite":
+        _refuse_twins(job, output.table)
     if hook.conn_type != "postgres":
         return
     try:
@@ -132,6 +134,18 @@ def refuse_before_run(job: Job) -> None:
         raise
     except AirflowException as problem:  # publication tells of it, if it is still so
         _log.warning("output table %r is not looked at before the run: %s", output.table, problem)
+
+
+def _refuse_twins(job: Job, table: str) -> None:
+    """Refuse columns whose names differ in upper and lower case of ASCII alone, which SQLite takes for one."""
+    seen: dict[bytes, str] = {}
+    for name in job.released:
+        twin = seen.setdefault(name.encode().lower(), name)
+        if twin != name:
+            raise AirflowFailException(
+                f"output table {table!r}: columns {twin!r} and {name!r} differ in upper and lower case alone, which "
+                "SQLite takes for one; rename one of them in the source, or name a table of PostgreSQL"
+            )
 
 
 def _listed(names: list[str]) -> str:

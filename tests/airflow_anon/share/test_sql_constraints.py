@@ -132,3 +132,19 @@ def test_a_share_that_is_not_reached_from_here_ends_no_run(monkeypatch, caplog, 
     with caplog.at_level(logging.WARNING):
         refuse_before_run(load_job(JOB))
     assert "output table 'people' is not looked at before the run" in caplog.text
+
+
+def test_columns_that_sqlite_takes_for_one_are_refused(monkeypatch, tmp_path):
+    monkeypatch.setenv("AIRFLOW_CONN_SHARE", f"sqlite:///{tmp_path}/share.sqlite")
+    twins = {**JOB, "attributes": {**JOB["attributes"], "Dx": {"role": "insensitive"}}}
+    others = {
+        **JOB,
+        "attributes": {**JOB["attributes"], "Ärzte": {"role": "insensitive"}, "ärzte": {"role": "sensitive"}},
+    }
+    refuse_before_run(load_job(others))
+    with pytest.raises(AirflowFailException, match="columns 'dx' and 'Dx' differ in upper and lower case alone"):
+        refuse_before_run(load_job(twins))
+    with sa.create_engine("sqlite://").connect() as connection:
+        connection.exec_driver_sql('CREATE TABLE people ("Ärzte" text, "ärzte" text)')
+        with pytest.raises(sa.exc.OperationalError):
+            connection.exec_driver_sql('CREATE TABLE others ("dx" text, "Dx" text)')
