@@ -35,10 +35,12 @@ def coded(number: Fraction, coding: Coding) -> Fraction:
     if coding.round_to is not None:
         step = Fraction(str(coding.round_to))
         rounded = round(number / step) * step
-    if coding.bottom is not None and min(number, rounded) <= Fraction(str(coding.bottom)):
-        return Fraction(str(coding.bottom))
-    if coding.top is not None and max(number, rounded) >= Fraction(str(coding.top)):
-        return Fraction(str(coding.top))
+    # a number at an end is that end, wherever a step beyond both carries it
+    for found in (number, rounded):
+        if coding.bottom is not None and found <= Fraction(str(coding.bottom)):
+            return Fraction(str(coding.bottom))
+        if coding.top is not None and found >= Fraction(str(coding.top)):
+            return Fraction(str(coding.top))
     return rounded
 
 

@@ -161,3 +161,8 @@ def test_a_coded_number_is_coded_already():
     once = all_three(this, table)
     assert all_three(this, pa.table({"cost": once})).equals(once)
     assert Fraction(str(once[1].as_py())) == Fraction(1, 5)
+
+
+def test_a_number_at_an_end_stays_there_if_a_step_is_wider_than_the_ends():
+    made = all_three(job({"bottom": 0.0, "top": 0.5, "round_to": 1}), pa.table({"cost": [0.5, 0.3, 0.0, 0.7]}))
+    assert made.to_pylist() == [0.5, 0.0, 0.0, 0.5]
