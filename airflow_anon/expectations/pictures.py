@@ -13,14 +13,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from airflow_anon.expectations.source_records import CELL, has_of, value_of
+from airflow_anon.expectations.source_records import CELL, PERSONS_OF_ROW, has_of, value_of
 from engine import recount
 
 if TYPE_CHECKING:
     from airflow_anon.expectations.source_records import Asked
 
-_PERSONS = "\0persons"
-"""The column that says how many persons a row stands for."""
 _AT_ONCE = 2_000_000
 """Parts of pictures that are in memory at the same time, unless one cell begins more of them."""
 
@@ -72,7 +70,7 @@ def _failing(
         if not chosen.size:
             continue
         part = _table(by_group[by_group["group"].isin(chosen)], column, values[name], name)
-        if recount(whole, [CELL], model, attribute=attribute, kept=part, counts=_PERSONS).holds:
+        if recount(whole, [CELL], model, attribute=attribute, kept=part, counts=PERSONS_OF_ROW).holds:
             continue
         if chosen.size == 1:
             found += chosen.tolist()
@@ -84,12 +82,12 @@ def _failing(
 def _table(records: pd.DataFrame, column: str, values: pa.Array, name: str) -> pa.Table:
     """Count the persons by group and value, each once for each value."""
     once = records.drop_duplicates(["group", "person", column])
-    counts = once.groupby(["group", column]).size().reset_index(name=_PERSONS)
+    counts = once.groupby(["group", column]).size().reset_index(name=PERSONS_OF_ROW)
     return pa.table(
         {
             CELL: pa.array(counts["group"].to_numpy()).cast(pa.string()),
             name: values.take(pa.array(counts[column].to_numpy())),
-            _PERSONS: pa.array(counts[_PERSONS].to_numpy()),
+            PERSONS_OF_ROW: pa.array(counts[PERSONS_OF_ROW].to_numpy()),
         }
     )
 

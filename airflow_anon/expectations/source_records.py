@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 CELL = "\0cell"
 """Its column, which stands beside that of a sensitive attribute of any name."""
+PERSONS_OF_ROW = "\0persons"
+"""The column that says how many persons a row stands for."""
 LEVEL = "\0level "
 """Before the name of a quasi-identifier: the column of a source that has the level of each record, of mixed levels."""
 

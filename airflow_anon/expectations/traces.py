@@ -20,7 +20,7 @@ import pyarrow.parquet
 from airflow_anon.expectations.base import ReleaseExpectation
 from airflow_anon.expectations.persons_named import persons_named
 from airflow_anon.expectations.population import texts_of
-from airflow_anon.expectations.source_records import CELL, LEVEL, source_records
+from airflow_anon.expectations.source_records import CELL, LEVEL, PERSONS_OF_ROW, source_records
 from engine import Count, Finding, InvalidData, Message, recount
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 _NIGHT, _VALUE, _ROW = "night ", "value ", "\0row"
 _HALVES = ["first half", "second half"]
-_PERSONS = "\0persons"
-"""The column that says how many persons a row stands for."""
 _CHANGED = "changed "
 """Before the number of a night and an attribute: whether a person's value was another one than on the last night."""
 _THEN = "then "
@@ -251,7 +249,7 @@ class ExpectTracesToSatisfyModels(ReleaseExpectation):
                 continue
             name = model.get("attribute")
             table = _counted(group[traces.index], name, None if name is None else traces[f"{_VALUE}{name}"])
-            if not recount(table, [CELL], model, kept=table, counts=_PERSONS).holds:
+            if not recount(table, [CELL], model, kept=table, counts=PERSONS_OF_ROW).holds:
                 yield str(model["model"])
 
     def _is_of_nights(self, model: dict[str, Any]) -> bool:
@@ -281,7 +279,7 @@ class ExpectTracesToSatisfyModels(ReleaseExpectation):
                 kept = _counted(group[inside.index], name, inside)
                 compares = model["model"] in self.compared
                 table = _counted(group[values.index], name, values) if compares else kept
-                if not recount(table, [CELL], model, kept=kept, counts=_PERSONS).holds:
+                if not recount(table, [CELL], model, kept=kept, counts=PERSONS_OF_ROW).holds:
                     yield str(model["model"])
                     break
 
@@ -304,8 +302,13 @@ class ExpectTracesToSatisfyModels(ReleaseExpectation):
 def _counted(group: pd.Series, name: str | None, values: pd.Series | None) -> pa.Table:
     """Return each group once, or each pair of it and a value, with its persons."""
     columns = {CELL: group} if name is None else {CELL: group, name: values}
-    found = pd.DataFrame(columns).groupby(list(columns), sort=False, dropna=False).size().reset_index(name=_PERSONS)
-    texts = {CELL: pa.array(found[CELL].astype(str).tolist(), pa.string()), _PERSONS: pa.array(found[_PERSONS])}
+    found = (
+        pd.DataFrame(columns).groupby(list(columns), sort=False, dropna=False).size().reset_index(name=PERSONS_OF_ROW)
+    )
+    texts = {
+        CELL: pa.array(found[CELL].astype(str).tolist(), pa.string()),
+        PERSONS_OF_ROW: pa.array(found[PERSONS_OF_ROW]),
+    }
     if name is not None:
         shown = found[name].astype(object)
         texts[name] = pa.array(shown.where(shown.notna(), None).tolist(), pa.string())

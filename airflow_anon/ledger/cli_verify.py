@@ -6,7 +6,6 @@ import argparse
 import dataclasses
 import json
 import re
-import shlex
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,7 @@ from airflow_anon.ledger.given_up import MADE_ANEW, given_up, given_up_of, is_th
 from airflow_anon.ledger.released_places import places_of
 from airflow_anon.ledger.share_check import FileState, check_files
 from airflow_anon.ledger.share_orphans import orphans, unknown_releases
-from airflow_anon.transport.address import parent_of
+from airflow_anon.transport.address import give_up_command, parent_of
 from airflow_anon.transport.release_files import CURRENT
 
 if TYPE_CHECKING:
@@ -230,8 +229,8 @@ def _away_lines(files: Sequence[dict[str, Any]]) -> list[str]:
             entries.setdefault(file["folder"], set()).add(file["sequence"])
     return [
         f"AWAY      {folder}: cannot be reached, so {len(told)} of its releases were not compared, the newest is entry "
-        f"{max(told)}; mount it, or let who runs this read it; if it is gone for good, say so by `airflow-anon give-up "
-        f"{shlex.quote(parent_of(folder))}`"
+        f"{max(told)}; mount it, or let who runs this read it; if it is gone for good, say so by "
+        f"{give_up_command(parent_of(folder))}"
         for folder, told in entries.items()
     ]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from airflow_anon.ledger.released_places import places_of
 from airflow_anon.publication.errors import ledger_errors
 from airflow_anon.share.folder_share import FolderShare, local_path
 from airflow_anon.share.object_share import ObjectShare
+from airflow_anon.transport.address import give_up_command
 from airflow_anon.transport.object_store import is_in_store, missing_parts
 
 if TYPE_CHECKING:
@@ -95,8 +95,8 @@ def refuse_unmounted(shares: Iterable[Share], ledger: Ledger, name: str) -> None
         if Path(place).parent in missing:
             raise AirflowException(
                 f"{Path(place).parent}: is not there, and the ledger has releases in it; mount the share, and clear "
-                "the whole run, whose staging is gone. If the share is gone for good, say so by `airflow-anon give-up "
-                f"{shlex.quote(str(Path(place).parent.parent))}`"
+                "the whole run, whose staging is gone. If the share is gone for good, say so by "
+                f"{give_up_command(str(Path(place).parent.parent))}"
             )
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import shlex
 import shutil
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +19,7 @@ from typing import Any
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
+from airflow_anon.transport.address import give_up_command
 from airflow_anon.transport.release_files import CURRENT, MANIFEST
 from engine import VerificationFailed, check_manifest, write_manifest
 
@@ -173,7 +173,7 @@ class FolderShare:
         except OSError as problem:
             raise AirflowException(
                 f"{self.folder}: cannot be read ({problem.strerror}); the share must be mounted, with this folder in "
-                f"it. If it is gone for good, say so by `airflow-anon give-up {shlex.quote(str(self.folder.parent))}`"
+                f"it. If it is gone for good, say so by {give_up_command(str(self.folder.parent))}"
             ) from None
 
     def hide(self, release_id: str) -> None:

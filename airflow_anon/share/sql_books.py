@@ -21,7 +21,7 @@ from airflow_anon.transport.release_files import BOOKKEEPING
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Dialect, Engine, Table
 
-ADDED_LATER = ("salt", "job")
+_ADDED_LATER = ("salt", "job")
 """Columns that the books of earlier versions lack."""
 _log = logging.getLogger(__name__)
 
@@ -104,12 +104,7 @@ class SqlBooks:
 
     def manifest_of(self, connection: Connection, release_id: str) -> str | None:
         """Return the hash of the manifest of a release, None if the books, which exist, do not have it."""
-        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
-
-        columns = self.table.c
-        asked = sa.select(columns.manifest_sha256).where(columns.release_id == release_id)
-        found: str | None = connection.scalar(asked)
-        return found
+        return self._told(connection, release_id, "manifest_sha256")
 
     def refuse_foreign(self, connection: Connection) -> None:
         """Refuse a table of somebody else that has the name of the books, before anything of it is changed.
@@ -121,7 +116,7 @@ class SqlBooks:
         """
         if not self.exist(connection):
             return
-        lacking = {column.name for column in self.table.columns} - {*ADDED_LATER} - self._columns(connection)
+        lacking = {column.name for column in self.table.columns} - {*_ADDED_LATER} - self._columns(connection)
         if lacking:
             raise AirflowFailException(
                 f"output table {self._target!r}: {self.name!r} would book its releases, and is a table of something "
@@ -193,12 +188,14 @@ class SqlBooks:
 
     def _job_in(self, connection: Connection, release_id: str) -> str | None:
         """Return the job that the books name for a release; those of earlier versions name none."""
+        return self._told(connection, release_id, "job") if "job" in self._columns(connection) else None
+
+    def _told(self, connection: Connection, release_id: str, column: str) -> str | None:
+        """Return what a column of texts says of a release; None too if the books do not have it."""
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
-        columns = self.table.c
-        if columns.job.name not in self._columns(connection):
-            return None
-        found: str | None = connection.scalar(sa.select(columns.job).where(columns.release_id == release_id))
+        asked = sa.select(self.table.c[column]).where(self.table.c.release_id == release_id)
+        found: str | None = connection.scalar(asked)
         return found
 
     def _columns(self, connection: Connection) -> set[str]:

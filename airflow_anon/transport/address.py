@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,6 +12,11 @@ if TYPE_CHECKING:
 def parent_of(place: str) -> str:
     """Return the folder that an absolute path or an address is in."""
     return place.rstrip("/").rpartition("/")[0] or "/"
+
+
+def give_up_command(share: str) -> str:
+    """Return the command that says that a share is gone for good, as errors name it."""
+    return f"`airflow-anon give-up {shlex.quote(share)}`"
 
 
 def path_of(address: str) -> ObjectStoragePath:
