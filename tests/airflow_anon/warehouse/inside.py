@@ -14,7 +14,8 @@ from airflow_anon.transport.connection import hook_of
 from airflow_anon.transport.database_read import look_at
 from airflow_anon.transport.parquet import write_parquet
 from airflow_anon.transport.relation import Relation
-from airflow_anon.warehouse.warehouse import SqlWarehouse, typed
+from airflow_anon.warehouse.typed_columns import typed
+from airflow_anon.warehouse.warehouse import SqlWarehouse
 from engine import EngineError, run
 from tests.airflow_anon.nights.night import connection_of
 

@@ -19,7 +19,8 @@ from airflow_anon.dialects.registry import DIALECTS, PROVEN, proven_dialect
 from airflow_anon.share.sql_databases import MADE_INSIDE
 from airflow_anon.transport.relation import Relation
 from airflow_anon.warehouse import statements
-from airflow_anon.warehouse.statements import Expression, Labelled
+from airflow_anon.warehouse.release_statement import Labelled, labels_columns, release_into, suppressed_columns
+from airflow_anon.warehouse.statements import Expression
 from tests.airflow_anon.warehouse.other_engine import HERE, LANGUAGES, dialect_of
 from tests.profiles import only
 
@@ -49,7 +50,7 @@ def release(name, of, codes=7, refuses=True):
     labelled = {
         column.name: Labelled(
             table(f"values{place}", statements.numbered(records.c[column.name])),
-            table(f"labels{place}", statements.labels_columns(sa.Text())),
+            table(f"labels{place}", labels_columns(sa.Text())),
             (0, 1, None, 0),
             refuses,
             statements.stride_of(weights, place)[0],
@@ -58,10 +59,10 @@ def release(name, of, codes=7, refuses=True):
         )
         for place, column in enumerate(COLUMNS[:2])
     }
-    suppressed = table("suppressed", statements.suppressed_columns(len(weights)))
+    suppressed = table("suppressed", suppressed_columns(len(weights)))
     target = table("made", [sa.Column(column.name, sa.Text) for column in COLUMNS])
     how = DIALECTS[name]
-    return statements.release_into(
+    return release_into(
         target,
         records,
         labelled,

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from airflow_anon.dialects.registry import DIALECTS
 from airflow_anon.transport.column import Column
 from airflow_anon.transport.relation import Relation
-from airflow_anon.warehouse import warehouse as module
+from airflow_anon.warehouse import warehouse, written_release
 from airflow_anon.warehouse.warehouse import SqlWarehouse
 from engine import EngineError, run
 from tests.airflow_anon.warehouse.inside import TABLE, by_file, in_sql, roles_of, told
@@ -35,9 +35,10 @@ def other(request, monkeypatch):
     name = request.param
     engine, connection = engine_of(name)
     monkeypatch.setitem(DIALECTS, name, replace(DIALECTS[name], unproven=None))
-    monkeypatch.setattr(
-        module, "typed", lambda _, relation, names, **__: columns_of(engine, connection, relation, names)
-    )
+    for module in (warehouse, written_release):
+        monkeypatch.setattr(
+            module, "typed", lambda _, relation, names, **__: columns_of(engine, connection, relation, names)
+        )
     yield engine, connection
     # left to the collector, its threads would be waited for in a fork of this process, which does not have them
     connection.database.close()
