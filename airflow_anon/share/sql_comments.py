@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from airflow_anon.transport.connection import PLAIN, names_of
+from airflow_anon.transport.connection import quoted_name, run_plain
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -56,11 +56,10 @@ class Comments:
 
         if connection.dialect.name != "postgresql":
             return
-        quote = names_of(connection.dialect).quote_identifier
-        told = {"name": f"{quote(schema)}.{quote(name)}" if schema else quote(name), "ours": OURS}
+        told = {"name": quoted_name(connection.dialect, schema, name), "ours": OURS}
         found = connection.scalars(text(_OF_TABLE), {**told, "text": f"{OURS} {self.table}"}).all()
         for column, note in self.columns.items():
             asked = {**told, "column": column, "text": f"{OURS}: {note}"}
             found = [*found, *connection.scalars(text(_OF_COLUMN), asked)]
         for statement in found:
-            connection.exec_driver_sql(statement, execution_options=PLAIN)
+            run_plain(connection, statement)

@@ -2,8 +2,8 @@
 
 A release is loaded into a separate table; then, in one transaction, the target gets its records and the books
 (`sql_books`) its entry. Readers see either the old release or the new one. If the columns are the same, the
-target stays the same table, with its privileges, indexes and views; otherwise it is replaced, or, where CREATE and DROP
-commit, the release is refused (`switch_by_rows`).
+target stays the same table, with its privileges, indexes and views; otherwise it is replaced (`target_table`), or,
+where CREATE and DROP commit, the release is refused (`switch_by_rows`).
 """
 
 from __future__ import annotations
@@ -20,18 +20,14 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowFailExc
 from airflow_anon.share.made_table import check_made, people_name, refuse_gone
 from airflow_anon.share.sql_books import SqlBooks
 from airflow_anon.share.sql_databases import TRANSACTIONAL_DDL, refuse_database
-from airflow_anon.share.sql_grants import grants_on, refuse_other_owner
+from airflow_anon.share.sql_grants import refuse_other_owner
 from airflow_anon.share.sql_load import load, plain_schema
-from airflow_anon.share.sql_obstacles import (
-    refuse_changed_records,
-    refuse_loss,
-    refuse_obstacles,
-    refuse_other_records,
-)
+from airflow_anon.share.sql_obstacles import refuse_obstacles, refuse_other_records
 from airflow_anon.share.sql_types import sql_columns
 from airflow_anon.share.sql_views import TableViews
 from airflow_anon.share.switch_by_rows import admit_alone, prepare_target, refuse_open, replace_rows
-from airflow_anon.transport.connection import PLAIN, WAIT_FOR_LOCK_MILLISECONDS, engine_of, names_of
+from airflow_anon.share.target_table import TargetTable
+from airflow_anon.transport.connection import engine_of, quoted_name, run_plain
 from airflow_anon.transport.relation import split_table
 from engine import Count, Message
 
@@ -42,8 +38,6 @@ if TYPE_CHECKING:
     from airflow_anon.share.sql_comments import Comments
 
 Outcome = Literal["loaded", "present", "older"]
-LOCK_NOT_GIVEN = "55P03"
-"""What PostgreSQL says of a lock that was not given in time."""
 _log = logging.getLogger(__name__)
 
 
@@ -99,8 +93,8 @@ class SqlShare:
         self.schema = parts[0] if len(parts) > 1 else None
         self.use_adbc = use_adbc
         self._books = SqlBooks(self.name, self.schema, job, job_of)
-        self._comments = comments
         self._views = TableViews(self.schema, self.name, linked or {})
+        self._target = TargetTable(self.schema, self.name, self._views, comments)
 
     @property
     def waiting(self) -> str | None:
@@ -250,9 +244,9 @@ class SqlShare:
         with self.engine.connect().execution_options(**options) as connection, connection.begin():
             self._lock(connection)
             held = self._books.newest(connection)
-            if held is None or held[:2] != (release_id, manifest_sha256) or not self._target_exists(connection):
+            if held is None or held[:2] != (release_id, manifest_sha256) or not self._target.exists(connection):
                 return False
-            self._take_target(connection)
+            self._target.take(connection)
             connection.execute(sa.delete(sa.table(self.name, schema=self.schema)))
             refuse_other_records(connection, self.name, self.schema, 0)
         return True
@@ -304,7 +298,7 @@ class SqlShare:
 
         target = sa.table(self.name, schema=self.schema)
         one = sa.select(sa.literal(1)).select_from(target).limit(1)
-        return self._target_exists(connection) and connection.scalar(one) is not None
+        return self._target.exists(connection) and connection.scalar(one) is not None
 
     def _refuse_foreign_target(self, connection: Connection) -> None:
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
@@ -319,11 +313,6 @@ class SqlShare:
                 f"output table {self.name!r}: has records and is not a release ({self._books.name!r} does not "
                 f"know it), so it is not replaced; name another table or empty this one"
             )
-
-    def _target_exists(self, connection: Connection) -> bool:
-        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
-
-        return sa.inspect(connection).has_table(self.name, schema=self.schema)
 
     @contextmanager
     def _staging_table(self, release_id: str, data: Path) -> Iterator[Table]:
@@ -341,7 +330,7 @@ class SqlShare:
         try:
             with writing.begin() as connection:
                 staging.create(connection)
-                refuse_other_owner(connection, self._quoted(staging.name))
+                refuse_other_owner(connection, quoted_name(connection.dialect, self.schema, staging.name))
             yield staging
         finally:
             staging.drop(writing, checkfirst=True)
@@ -371,7 +360,8 @@ class SqlShare:
                 return known
             if made is not None and not self._by_rows:
                 # nobody can change it any more
-                _run(connection, f"LOCK TABLE {self._quoted(staging.name)} IN ACCESS EXCLUSIVE MODE")
+                waiting = quoted_name(connection.dialect, self.schema, staging.name)
+                run_plain(connection, f"LOCK TABLE {waiting} IN ACCESS EXCLUSIVE MODE")
                 check_made(connection, self.schema, made)
             loaded = connection.scalar(sa.select(sa.func.count()).select_from(staging))
             if loaded != rows:
@@ -386,7 +376,7 @@ class SqlShare:
             if made is not None and self._by_rows:
                 replace_rows(connection, staging, made, self.name, self.schema)
             else:
-                self._fill_target(connection, staging, rows, is_made=made is not None)
+                self._target.fill(connection, staging, rows, is_made=made is not None)
             if made is not None and not self._by_rows:
                 # whose the records are was for the validation
                 sa.Table(people_name(made["name"]), sa.MetaData(), schema=self.schema).drop(connection, checkfirst=True)
@@ -400,119 +390,10 @@ class SqlShare:
         if self._by_rows:
             admit_alone(connection, self.schema, self.name)
         elif connection.dialect.name == "postgresql":
-            _run(connection, f"LOCK TABLE {self._books.quoted(connection.dialect)} IN SHARE ROW EXCLUSIVE MODE")
-
-    def _take_target(self, connection: Connection) -> None:
-        """Keep others from writing into the target, and from giving it what `sql_obstacles` refuses; readers go on."""
-        if connection.dialect.name == "postgresql":
-            _run(connection, f"LOCK TABLE {self._quoted(self.name)} IN SHARE ROW EXCLUSIVE MODE")
-        refuse_obstacles(connection, self.name, self.schema)
-
-    def _fill_target(self, connection: Connection, staging: Table, rows: int, *, is_made: bool) -> None:
-        """Give the target the records of the staging table, which has `rows` of them.
-
-        A release that waited in PostgreSQL does not become the target where there is none: that is made anew, so it
-        gets the privileges that new tables have, its records are logged, and subscribers get them.
-
-        Parameters
-        ----------
-        is_made : bool
-            Whether the staging table was made in this database, so that it is dropped with the switch.
-        """
-        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
-
-        exists = self._target_exists(connection)
-        if exists:
-            self._take_target(connection)
-        if connection.dialect.name == "postgresql" and not exists:
-            staging.to_metadata(sa.MetaData(), name=self.name).create(connection)
-            exists = True
-        same = exists and self._columns(connection, self.name) == self._columns(connection, staging.name)
-        with self._waiting_briefly(connection):
-            views = self._views.dropped(connection, all_of_them=not same)
-            if not same:
-                self._replace_target(connection, staging, exists=exists)
-        if same:
-            target = staging.to_metadata(sa.MetaData(), name=self.name)
-            connection.execute(target.delete())
-            names = [column.name for column in staging.columns]
-            connection.execute(target.insert().from_select(names, sa.select(staging)))
-            refuse_other_records(connection, self.name, self.schema, rows)
-            refuse_changed_records(connection, self.name, self.schema, staging)
-            if is_made:
-                staging.drop(connection)
-        self._views.make(connection, views)
-        if self._comments is not None:
-            for name in (self.name, *self._views.names):
-                self._comments.set_on(connection, name, self.schema)
-
-    @contextmanager
-    def _waiting_briefly(self, connection: Connection) -> Iterator[None]:
-        """Wait for readers of what the block replaces for a minute at most: new ones wait behind whoever waits.
-
-        Raises
-        ------
-        AirflowException
-            Somebody reads it for longer.
-        """
-        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
-
-        if connection.dialect.name != "postgresql":
-            yield
-            return
-        # a role may have a shorter time
-        wait = f"set_config('lock_timeout', '{WAIT_FOR_LOCK_MILLISECONDS}', true)"
-        _run(connection, f"SELECT {wait} WHERE current_setting('lock_timeout') = '0'")
-        try:
-            yield
-        except sa.exc.DBAPIError as problem:
-            state = getattr(problem.orig, "sqlstate", None) or getattr(problem.orig, "pgcode", None)
-            if state != LOCK_NOT_GIVEN:
-                raise
-            raise AirflowException(
-                f"output table {self.name!r}: must be replaced, since the release has other columns, and somebody "
-                "keeps on reading it or one of its views; let that session end, and try again"
-            ) from None
-        _run(connection, "SET LOCAL lock_timeout TO DEFAULT")
-
-    def _replace_target(self, connection: Connection, staging: Table, *, exists: bool) -> None:
-        target = self._quoted(self.name)
-        grants = grants_on(connection, target) if exists else []
-        if exists:
-            refuse_loss(connection, self.name, self.schema)
-            before, now = self._columns(connection, self.name), self._columns(connection, staging.name)
-            others = sorted({name for name, _ in before.items() ^ now.items()})
-            _log.warning(
-                "Table %s: is made anew, as the release has other columns or types (%s); its grants stay, its indexes "
-                "do not",
-                self.name,
-                ", ".join(map(repr, others)),
-            )
-            _run(connection, f"DROP TABLE {target}")
-        if connection.dialect.name == "postgresql":
-            # a table that is not logged is empty after a crash of the server
-            _run(connection, f"ALTER TABLE {self._quoted(staging.name)} SET LOGGED")
-        plain = names_of(connection.dialect).quote(self.name)
-        _run(connection, f"ALTER TABLE {self._quoted(staging.name)} RENAME TO {plain}")
-        for grant in grants:
-            _run(connection, grant)
-
-    def _columns(self, connection: Connection, table: str) -> dict[str, str]:
-        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
-
-        columns = sa.inspect(connection).get_columns(table, schema=self.schema)
-        return {column["name"]: column["type"].compile(connection.dialect) for column in columns}
-
-    def _quoted(self, table: str) -> str:
-        quote = names_of(self.engine.dialect).quote
-        return f"{quote(self.schema)}.{quote(table)}" if self.schema else quote(table)
+            run_plain(connection, f"LOCK TABLE {self._books.quoted(connection.dialect)} IN SHARE ROW EXCLUSIVE MODE")
 
 
 def _words_of_waiting(dialect: str) -> list[str]:
     from airflow_anon.dialects.registry import DIALECTS  # noqa: PLC0415 (heavy imports belong into execute)
 
     return list(DIALECTS[dialect].unlogged) if dialect in DIALECTS else []
-
-
-def _run(connection: Connection, statement: str) -> None:
-    connection.exec_driver_sql(statement, execution_options=PLAIN)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_anon.share.sql_grants import grants_on
-from airflow_anon.transport.connection import PLAIN, names_of
+from airflow_anon.transport.connection import names_of, quoted_name, run_plain
 from engine import TABLE_COLUMN
 
 if TYPE_CHECKING:
@@ -89,9 +89,9 @@ class TableViews:
                 continue
             present = [column["name"] for column in inspector.get_columns(view, schema=self._schema)]
             if all_of_them or present != wanted:
-                quoted = self._quoted(connection, view)
+                quoted = quoted_name(connection.dialect, self._schema, view)
                 found[view] = grants_on(connection, quoted)
-                _run(connection, f"DROP VIEW {quoted}")
+                run_plain(connection, f"DROP VIEW {quoted}")
         return found
 
     def make(self, connection: Connection, views: Mapping[str, Sequence[str]]) -> None:
@@ -100,20 +100,10 @@ class TableViews:
         for view, grants in views.items():
             linked, columns = self._linked[view]
             listed = ", ".join(map(quote, columns))
-            source = self._quoted(connection, self._table)
+            source = quoted_name(connection.dialect, self._schema, self._table)
+            made = quoted_name(connection.dialect, self._schema, view)
             # names of linked tables have no quotes
             where = f"{quote(TABLE_COLUMN)} = '{linked}'"
-            _run(
-                connection,
-                f"CREATE VIEW {self._quoted(connection, view)} AS SELECT {listed} FROM {source} WHERE {where}",
-            )
+            run_plain(connection, f"CREATE VIEW {made} AS SELECT {listed} FROM {source} WHERE {where}")
             for grant in grants:
-                _run(connection, grant)
-
-    def _quoted(self, connection: Connection, name: str) -> str:
-        quote = names_of(connection.dialect).quote
-        return f"{quote(self._schema)}.{quote(name)}" if self._schema else quote(name)
-
-
-def _run(connection: Connection, statement: str) -> None:
-    connection.exec_driver_sql(statement, execution_options=PLAIN)
+                run_plain(connection, grant)

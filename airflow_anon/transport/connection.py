@@ -19,7 +19,7 @@ from airflow_anon.transport.prepared_statements import prepare_nothing
 from airflow_anon.transport.search_path import refuse_in_new_sessions
 
 if TYPE_CHECKING:
-    from sqlalchemy import Dialect, Engine
+    from sqlalchemy import Connection, Dialect, Engine
     from sqlalchemy.sql.compiler import IdentifierPreparer
 
 WAIT_FOR_LOCK_MILLISECONDS = 60_000
@@ -124,8 +124,19 @@ def names_of(dialect: Dialect) -> IdentifierPreparer:
     return preparer
 
 
+def quoted_name(dialect: Dialect, schema: str | None, name: str) -> str:
+    """Return the name of a table or a view for statements without parameters, with its schema if it has one."""
+    quote = names_of(dialect).quote
+    return f"{quote(schema)}.{quote(name)}" if schema else quote(name)
+
+
 PLAIN = {"no_parameters": True}
 """Execution options of a statement of plain text, whose names are quoted by `names_of`."""
+
+
+def run_plain(connection: Connection, statement: str) -> None:
+    """Run a statement of plain text whose result nobody reads."""
+    connection.exec_driver_sql(statement, execution_options=PLAIN)
 
 
 def _whole_transactions(engine: Engine) -> None:

@@ -26,6 +26,7 @@ from airflow_anon.operators import PublishReleaseOperator
 from airflow_anon.run.release_id import release_id
 from airflow_anon.share.folder_share import FolderShare
 from airflow_anon.share.sql_share import SqlShare
+from airflow_anon.share.target_table import TargetTable
 from airflow_anon.transport.connection import hook_of
 from engine import check_manifest, load_job, write_manifest
 from engine.job.hierarchies_stated import hierarchies_stated
@@ -390,7 +391,7 @@ FAILURES = {
     "before the rename": ("airflow_anon.share.folder_share.FolderShare._settle", "old"),
     "before the table": ("airflow_anon.publication.job_table.SqlShare.publish", "written"),
     "while loading": ("airflow_anon.share.sql_share.load", "written"),
-    "in the switch": ("airflow_anon.share.sql_share.SqlShare._fill_target", "written"),
+    "in the switch": ("airflow_anon.share.target_table.TargetTable.fill", "written"),
     "before current": ("airflow_anon.share.folder_share.FolderShare.make_current", "loaded"),
 }
 
@@ -441,16 +442,18 @@ def test_failure_after_the_switch_within_the_transaction(monkeypatch, tmp_path, 
         if day == 1:
             staged.publish(SQL, run_context(day))
             continue
-        original = SqlShare._fill_target
+        original, filled = TargetTable.fill, []
 
-        def fill_and_fail(self, connection, staging, original=original):
-            original(self, connection, staging)
+        def fill_and_fail(*arguments, original=original, filled=filled, **named):
+            original(*arguments, **named)
+            filled.append(True)
             raise RuntimeError("record-value")
 
         with monkeypatch.context() as patched:
-            patched.setattr(SqlShare, "_fill_target", fill_and_fail)
+            patched.setattr(TargetTable, "fill", fill_and_fail)
             with pytest.raises(AirflowException) as raised:
                 staged.publish(SQL, run_context(day))
+        assert filled == [True]
         assert "record-value" not in str(raised.value)
         assert len(rows_of(database)) == 3
         assert len(rows_of(database, "stays_release")) == 1

@@ -27,6 +27,7 @@ from airflow_anon.run.release_id import release_id
 from airflow_anon.share import folder_share, sql_share
 from airflow_anon.share.folder_share import FolderShare
 from airflow_anon.share.staged_release import StagedRelease
+from airflow_anon.share.target_table import TargetTable
 from engine import check_manifest
 from tests.airflow_anon.publication.publishing import TABLE, Staged, job, run_context
 from tests.profiles import only
@@ -158,7 +159,7 @@ STEPS = {
     "when it has begun": (Ledger, "begin", True),
     "while it loads": (sql_share, "load", False),
     "when it has loaded": (sql_share, "load", True),
-    "before the records are switched": (sql_share.SqlShare, "_fill_target", False),
+    "before the records are switched": (TargetTable, "fill", False),
     "before it completes": (Ledger, "complete", False),
     "when it has completed": (Ledger, "complete", True),
 }
@@ -172,7 +173,7 @@ STEPS = {
             for output in OUTPUTS
             for step, (owner, *_) in STEPS.items()
             for leftovers in ("removed", "not removed")
-            if output != "folder" or owner not in (sql_share, sql_share.SqlShare)
+            if output != "folder" or owner not in (sql_share, TargetTable)
         ],
         lambda case: (case[0], case[2]) == ("both", "removed") or case[1] == "before it completes",
     ),

@@ -12,7 +12,7 @@ import pytest
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from sqlalchemy import NullPool, create_engine, inspect, text
 
-from airflow_anon.share import sql_share
+from airflow_anon.share import target_table
 from airflow_anon.share.sql_share import SqlShare
 from airflow_anon.transport import connection as connection_module
 from airflow_anon.transport.connection import hook_of
@@ -286,7 +286,7 @@ def test_a_table_of_somebody_else_with_the_name_of_the_books_stays_as_it_is(requ
 @pytest.mark.postgres
 def test_a_reader_who_stays_keeps_no_others_waiting_for_long(postgres, tmp_path, monkeypatch):
     """A table with other columns is dropped, for which it must have no reader; who comes later waits behind that."""
-    monkeypatch.setattr(sql_share, "WAIT_FOR_LOCK_MILLISECONDS", 200)
+    monkeypatch.setattr(target_table, "WAIT_FOR_LOCK_MILLISECONDS", 200)
     other = [("m", "2*", "x")]
     share().publish("r1", "1" * 64, data(tmp_path, ROWS))
     with postgres.connect() as reader:
