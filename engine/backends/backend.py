@@ -12,7 +12,7 @@ from typing_extensions import Self
 from engine.tables.encode import Tuples
 from engine.tables.keyed import KeyedClasses
 from engine.tables.release_order import Placed
-from engine.tables.source import Table
+from engine.tables.table import Table
 
 BackendName = Literal["arrow", "duckdb", "spark", "sql"]
 

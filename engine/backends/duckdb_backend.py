@@ -23,11 +23,13 @@ from typing_extensions import Self
 from engine.backends.backend import BackendName
 from engine.backends.exchange import CHANGED, in_types, is_float, plain_schema, unchanged
 from engine.errors import EngineError, InvalidData, InvalidJob
+from engine.tables.column_types import plain_type, type_name
 from engine.tables.data_set import DataSet
 from engine.tables.encode import Tuples
 from engine.tables.keyed import REFUSED, KeyedClasses
+from engine.tables.parquet_source import ParquetFile
 from engine.tables.release_order import Placed
-from engine.tables.source import BATCH_ROWS, ParquetFile, Table, plain_type, type_name
+from engine.tables.table import BATCH_ROWS, Table
 
 _SHARE = 0.4
 """Of the job's memory: DuckDB's own limit leaves out what it reads into, and the frequency table is beside it."""

@@ -12,8 +12,11 @@ from contextlib import ExitStack, contextmanager
 import pyarrow as pa
 
 from engine.errors import InvalidData
+from engine.tables.column_types import plain_type
 from engine.tables.data_set import DataSet
-from engine.tables.source import ParquetFile, Table, plain_type, valid_batch
+from engine.tables.parquet_source import ParquetFile
+from engine.tables.table import Table
+from engine.tables.valid_batch import valid_batch
 
 CHANGED = "the source changed while it was read: it holds values or combinations that were not counted; run again"
 

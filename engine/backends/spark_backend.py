@@ -35,8 +35,10 @@ from engine.errors import InvalidData
 from engine.tables.data_set import DataSet
 from engine.tables.encode import Tuples
 from engine.tables.keyed import REFUSED, KeyedClasses
+from engine.tables.parquet_source import ParquetFile
 from engine.tables.release_order import Placed
-from engine.tables.source import BATCH_ROWS, ParquetFile, Table, valid_batch
+from engine.tables.table import BATCH_ROWS, Table
+from engine.tables.valid_batch import valid_batch
 
 _PATTERNS = set("*?[]{}\\:%")
 """What Spark or Hadoop may take for something else than a part of a name."""

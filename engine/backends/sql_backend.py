@@ -19,7 +19,7 @@ from engine.backends.warehouse import Warehouse
 from engine.tables.encode import Tuples
 from engine.tables.keyed import KeyedClasses
 from engine.tables.release_order import Placed
-from engine.tables.source import Table
+from engine.tables.table import Table
 
 
 class Sql:

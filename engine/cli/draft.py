@@ -18,7 +18,7 @@ from engine.hierarchy.builders.csv_file import DELIMITERS
 from engine.tables.csv_form import CSV, UTF_8, CsvForm, encoding_of, is_csv
 
 if TYPE_CHECKING:
-    from engine.tables.source import Table
+    from engine.tables.table import Table
 
 _ROWS = 200_000
 _LONGEST_LINE = 1 << 20

@@ -19,7 +19,7 @@ from engine.hierarchy.builder import HierarchyBuilder
 from engine.hierarchy.policy_groups import AnyHierarchy
 from engine.identifiers.kinds import COARSENED, WORDS
 from engine.identifiers.names import words_of
-from engine.job.parts import Role
+from engine.job.attribute import Role
 
 MOST_QUASI = 12
 """Quasi-identifiers of a first job of however many records: each further one costs time of the search."""

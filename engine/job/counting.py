@@ -23,6 +23,8 @@ from engine.job.transformed import OF_NUMBERS
 from engine.job.with_policy import missing_outside
 from engine.privacy.table_wide import TableWideModel
 from engine.tables.coded import CodedTable, Numbers
+from engine.tables.column_text import as_text
+from engine.tables.column_types import plain_type
 from engine.tables.columns import Columns, QuasiIdentifier, Sensitive
 from engine.tables.counted_table import CountedTable
 from engine.tables.data_set import DataSet, open_source_path
@@ -33,9 +35,10 @@ from engine.tables.linked import LinkedTables
 from engine.tables.persons import PersonTable, by_person
 from engine.tables.ranks import order_of
 from engine.tables.row_cap import RowsBeyond
-from engine.tables.source import Table, as_text, open_data, open_path, plain_type
+from engine.tables.source import open_data, open_path
 from engine.tables.subject import lacks_subject, refuse_unclear, with_persons
 from engine.tables.subset import ReleasedTable, Subset
+from engine.tables.table import Table
 
 _LISTED = 20
 """Columns of which an error tells the place."""

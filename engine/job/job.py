@@ -1,7 +1,8 @@
 """The job file: one document with the source, the columns, the criteria, and the place of the output.
 
 In: a YAML file or the same as a mapping. Out: a frozen `Job` with all defaults filled in and all relative paths made
-absolute against the file's folder. With `job_parts` it is the one source of defaults, error texts and the JSON Schema.
+absolute against the file's folder. With its parts, each in a file of its own beside this one, it is the one source of
+defaults, error texts and the JSON Schema.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from typing_extensions import Self
 
 from engine.errors import InvalidJob
 from engine.job.approval import ApprovalSettings
+from engine.job.attribute import Attribute, Role
 from engine.job.churn import ChurnSettings, check_churn
 from engine.job.consistent import check_algorithm, check_models, check_populations, check_small_classes
+from engine.job.dag_settings import DagSettings
 from engine.job.differential_privacy import check_differential_privacy, private_model
 from engine.job.document import tidied, without_folders
 from engine.job.drift import DriftSettings, check_drift
@@ -27,15 +30,18 @@ from engine.job.frontier_settings import FrontierSettings, PopulationQuery, Rule
 from engine.job.in_warehouse import check_in_warehouse
 from engine.job.incremental import IncrementalSettings, check_incremental
 from engine.job.linked import LinkedTable, check_linked, joined_attributes, shared_keys
-from engine.job.parts import Attribute, DagSettings, Output, Risk, Role, Search, Source
+from engine.job.output import Output
 from engine.job.perturbed import check_perturbed
 from engine.job.pod_settings import check_pod
 from engine.job.policy_file import read_policy
 from engine.job.replaced import check_replaced
+from engine.job.risk_settings import Risk
 from engine.job.sample import SampleSettings, check_sample
+from engine.job.search_settings import Search
 from engine.job.series import SeriesSettings, check_series
 from engine.job.shared import expanded, read_document
 from engine.job.shift_settings import ShiftSettings
+from engine.job.source import Source
 from engine.job.spark_settings import SparkSettings, check_spark
 from engine.job.stability import Stability
 from engine.job.subject import KnownRows, check_subject

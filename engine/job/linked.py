@@ -15,7 +15,8 @@ from pydantic import Field
 from typing_extensions import Self
 
 from engine.hierarchy.builders.flat import Flat
-from engine.job.parts import Attribute, Source
+from engine.job.attribute import Attribute
+from engine.job.source import Source
 from engine.spec import Spec
 from engine.tables.linked_name import TABLE
 

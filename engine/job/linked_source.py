@@ -17,7 +17,8 @@ from engine.message import Message
 from engine.tables.data_set import open_source_path
 from engine.tables.linked import LinkedTables, StackedTable
 from engine.tables.linked_name import TABLE
-from engine.tables.source import Table, open_data
+from engine.tables.source import open_data
+from engine.tables.table import Table
 
 
 def linked_source(job: Job, given: Any = None) -> Table:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import InvalidJob
-from engine.job.parts import WrittenHierarchy
+from engine.job.attribute import WrittenHierarchy
 from engine.job.yaml_text import read_yaml_file
 from engine.spec import Spec, parse
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from engine.errors import InvalidJob
 from engine.hierarchy.policy_groups import PolicyGroups
-from engine.job.parts import Attribute
+from engine.job.attribute import Attribute
 from engine.spec import parse
 
 LEVEL = 1

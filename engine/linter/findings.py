@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from engine.errors import InvalidData
 from engine.identifiers.kinds import COARSENED, WORDS
 from engine.identifiers.kinds import Kind as Identifier
+from engine.job.attribute import Attribute
 from engine.job.job import Job
-from engine.job.parts import Attribute
 from engine.linter.columns import Variation
 from engine.linter.document import Kind, LintedClasses, LintFinding
 

@@ -28,7 +28,7 @@ from engine.linter.repeats import repeating
 from engine.message import Message
 from engine.tables.class_table import ClassTable
 from engine.tables.linked_name import TABLE
-from engine.tables.source import Table
+from engine.tables.table import Table
 
 _DIGITS = 2
 

@@ -27,7 +27,8 @@ from engine.pipeline.run import run
 from engine.search.problem import Progress
 from engine.tables.linked import LinkedTables
 from engine.tables.release_files import CODEBOOK
-from engine.tables.source import Table, open_data
+from engine.tables.source import open_data
+from engine.tables.table import Table
 
 
 @dataclass(frozen=True)

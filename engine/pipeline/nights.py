@@ -38,8 +38,8 @@ from engine.series.remembered import History, places_among
 from engine.series.vault import Proposal
 from engine.tables.chosen_records import table_of
 from engine.tables.row_cap import CappedTable
-from engine.tables.source import Table
 from engine.tables.subject import RecordsRead, codes_of_persons, read_records, subjects_of
+from engine.tables.table import Table
 
 NOBODY = (
     "series: nobody can be released tonight: no class of new persons is large enough, and too many of the earlier ones "

@@ -25,7 +25,7 @@ from engine.tables.linked import unlinked, unlinked_table
 from engine.tables.linked_name import TABLE
 from engine.tables.local_transform import LocalTransformation
 from engine.tables.rows_apart import persons_of_suppressed, records_of_suppressed
-from engine.tables.source import Table
+from engine.tables.table import Table
 from engine.tables.transform import Places, Transformation
 from engine.verification import class_table, release_of
 

@@ -14,9 +14,10 @@ from engine.job.counting import Counted
 from engine.job.job import Job
 from engine.pipeline.output import transformation_of
 from engine.search.suppressed_class import Outcome
+from engine.tables.column_types import plain_type
 from engine.tables.perturbed import NoiseOf, PerturbedTable, PramOf
 from engine.tables.pram import refuse_other_than_categories
-from engine.tables.source import Table, plain_type
+from engine.tables.table import Table
 from engine.tables.transform import Transformation
 
 

@@ -15,8 +15,8 @@ from engine.job.replaced import LINKED_ROWS
 from engine.pipeline.document import ReplacedStated, ReportedIdentifier, ReportedShift
 from engine.tables.pseudonyms import PseudonymizedTable, pseudonym_key
 from engine.tables.shifted import Shift, ShiftedTable, shift_key
-from engine.tables.source import Table
 from engine.tables.subject import lacks_subject
+from engine.tables.table import Table
 
 
 def ages_on(job: Job) -> dt.date:

@@ -55,7 +55,7 @@ from engine.tables.data_set import reads
 from engine.tables.drift_facts import Facts
 from engine.tables.linked import file_name
 from engine.tables.release_files import CODEBOOK, DATA, JOB, README, REPORT
-from engine.tables.source import Table
+from engine.tables.table import Table
 from engine.tables.transform import accounted
 from engine.usefulness.measure import refuse_unmeasurable
 from engine.verification import Finding, verify

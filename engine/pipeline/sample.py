@@ -14,7 +14,8 @@ from engine.message import Count, Message
 from engine.pipeline.document import ReportedSample, SampleStated
 from engine.tables.large_classes import LargeClasses
 from engine.tables.sampled import SampledTable
-from engine.tables.source import Table, known_rows
+from engine.tables.source import known_rows
+from engine.tables.table import Table
 
 
 def sampled(job: Job, source: Table, key: bytes) -> Table:

@@ -61,7 +61,7 @@ from engine.tables.drift_facts import Facts
 from engine.tables.linked import refuse_shared_keys
 from engine.tables.linked_name import TABLE
 from engine.tables.row_cap import RowsBeyond, capped
-from engine.tables.source import Table
+from engine.tables.table import Table
 from engine.usefulness.document import Usefulness
 from engine.usefulness.measure import usefulness
 

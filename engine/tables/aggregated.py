@@ -25,9 +25,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
+from engine.tables.column_text import as_text
+from engine.tables.column_types import type_name
 from engine.tables.mdav import mdav, standardized
 from engine.tables.release_order import Placed
-from engine.tables.source import as_text, type_name
 
 _COMPARABLE = (
     pa.types.is_string,

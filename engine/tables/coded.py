@@ -23,7 +23,9 @@ import pyarrow.compute as pc
 from engine.errors import InvalidData
 from engine.hierarchy.value_keys import OrderName
 from engine.message import Count, Message
-from engine.tables.source import Table, as_text, plain_type, type_name
+from engine.tables.column_text import as_text
+from engine.tables.column_types import plain_type, type_name
+from engine.tables.table import Table
 
 _EXACT = Context(prec=80)
 _LARGEST = 1 << 63

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from engine.hierarchy.builder import HierarchyBuilder
 from engine.hierarchy.hierarchy import Label
 from engine.hierarchy.value_keys import OrderName
-from engine.tables.source import as_text, dictionary_of
+from engine.tables.column_text import as_text, dictionary_of
 
 Unseen = Literal["error", "suppress", "root"]
 

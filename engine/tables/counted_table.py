@@ -18,7 +18,10 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
-from engine.tables.source import BATCH_ROWS, ParquetFile, Table, plain_type, valid_batch
+from engine.tables.column_types import plain_type
+from engine.tables.parquet_source import ParquetFile
+from engine.tables.table import BATCH_ROWS, Table
+from engine.tables.valid_batch import valid_batch
 
 
 class CountedTable(ParquetFile):

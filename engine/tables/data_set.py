@@ -17,8 +17,10 @@ import numpy as np
 import pyarrow as pa
 
 from engine.errors import InvalidData, is_file
+from engine.tables.column_types import type_name
 from engine.tables.csv_form import CSV, CsvForm
-from engine.tables.source import Table, open_path, type_name
+from engine.tables.source import open_path
+from engine.tables.table import Table
 
 _MISSING = "__HIVE_DEFAULT_PARTITION__"
 

@@ -17,8 +17,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine.hierarchy.hierarchy import Label
+from engine.tables.column_types import type_name
 from engine.tables.frequency import FrequencyTable
-from engine.tables.source import type_name
 
 MOST_LABELS = 50
 """Labels of the level at which a quasi-identifier is compared, if it has so coarse a level below its highest, and

@@ -22,13 +22,14 @@ from engine.hierarchy.entries import ADVICE, without_entry
 from engine.hierarchy.hierarchy import Hierarchy, Label
 from engine.memory import PROCESS, needed_beyond, resident, too_little
 from engine.message import Count, Message
+from engine.tables.column_text import as_text
 from engine.tables.columns import Columns, Dictionary
 from engine.tables.different_values import refuse_blanks, refuse_equal_numbers
 from engine.tables.frequency import FrequencyTable, frequency_table
 from engine.tables.persons import PersonTable, counted_batches
 from engine.tables.ranks import ranks, refuse_other_types
-from engine.tables.source import Table, as_text
 from engine.tables.subset import Subset
+from engine.tables.table import Table
 from engine.tables.tuple_counts import TupleCounts
 
 _EMPTY = "the table is empty: it has no records, so there is nothing to de-identify"

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from engine.hierarchy.builder import SUPPRESSED
 from engine.hierarchy.hierarchy import Label
 from engine.tables.columns import Dictionary, QuasiIdentifier
-from engine.tables.source import Table
+from engine.tables.table import Table
 from engine.tables.tuple_counts import TupleCounts
 from engine.tables.tuple_index import TupleIndex
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from engine.tables.columns import QuasiIdentifier
 from engine.tables.label_tuples import LAST_BLANK, LabelTuples
-from engine.tables.source import Table
+from engine.tables.table import Table
 
 
 class LargeClasses:

@@ -19,12 +19,14 @@ import pyarrow.parquet
 
 from engine.errors import InvalidData
 from engine.message import Count, Message
+from engine.tables.column_text import as_text
+from engine.tables.column_types import plain_type, type_name
 from engine.tables.file_schema import schema_of_readers
 from engine.tables.grouping import grouped
 from engine.tables.linked_name import TABLE
 from engine.tables.person_texts import person_texts
 from engine.tables.released import open_release
-from engine.tables.source import Table, as_text, plain_type, type_name
+from engine.tables.table import Table
 
 
 class LinkedTables:

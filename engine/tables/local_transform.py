@@ -21,7 +21,7 @@ from engine.tables.frequency import FrequencyTable
 from engine.tables.recoding import Recoding
 from engine.tables.release_order import random_numbers
 from engine.tables.released_labels import ReleasedLabels
-from engine.tables.source import Table
+from engine.tables.table import Table
 from engine.tables.transform import Transformation
 from engine.tables.tuple_index import TupleIndex
 

@@ -21,7 +21,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
-from engine.tables.source import type_name
+from engine.tables.column_types import type_name
 
 _DIGITS = 2
 """Digits behind the first one of the standard deviation that stay."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.tables.source import as_text, plain_type
+from engine.tables.column_text import as_text
+from engine.tables.column_types import plain_type
 
 _NO_NUMBER, _MINUS_ZERO, _ZERO = "nan", "-0", "0"
 """Texts of floats: what pandas writes of a missing number, and the two texts of one number."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from engine.errors import InvalidData
 from engine.spec import MOST_RECORDS
-from engine.tables.source import Table
+from engine.tables.table import Table
 
 PERSONS = "persons"
 """The column of a population file with the number of persons per row."""

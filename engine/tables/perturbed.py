@@ -18,11 +18,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
+from engine.tables.column_types import plain_type
 from engine.tables.derived_keys import derived_key
 from engine.tables.noise import Spread
 from engine.tables.pram import Categories, invariant_matrix
 from engine.tables.row_cap import row_hash
-from engine.tables.source import Table, plain_type
+from engine.tables.table import Table
 
 _BITS = 52
 """Of a hash that make a draw: a double holds the middle of each of so many steps exactly, so that none is 0 or 1."""

@@ -20,7 +20,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
-from engine.tables.source import as_text, type_name
+from engine.tables.column_text import as_text
+from engine.tables.column_types import type_name
 
 MOST = 1000
 """Categories of a column: the matrix has the square of that."""

@@ -15,8 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
+from engine.tables.column_text import as_text
 from engine.tables.derived_keys import KeyedHash, derived_key
-from engine.tables.source import Table, as_text
+from engine.tables.table import Table
 
 _BYTES = 16
 

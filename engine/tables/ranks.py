@@ -15,7 +15,7 @@ import pyarrow as pa
 from engine.errors import InvalidData, InvalidJob
 from engine.hierarchy.value_keys import KEYS, OrderName
 from engine.message import Count, Message
-from engine.tables.source import plain_type
+from engine.tables.column_types import plain_type
 
 _UNLIKE_TEXT: tuple[tuple[OrderName, str], ...] = (("decimal", "numbers"), ("date", "dates"))
 

@@ -12,8 +12,10 @@ from typing import Any
 import pyarrow as pa
 
 from engine.errors import InvalidData, is_file
+from engine.tables.parquet_source import ParquetFile
 from engine.tables.release_files import DATA
-from engine.tables.source import ArrowTable, ParquetFile, Table
+from engine.tables.source import ArrowTable
+from engine.tables.table import Table
 
 
 class _Stream:

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from engine.errors import InvalidData
 from engine.tables.person_texts import person_texts
-from engine.tables.source import Table
 from engine.tables.subject import codes_of_persons, lacks_subject
+from engine.tables.table import Table
 
 KEY_BYTES = 32
 

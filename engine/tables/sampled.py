@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from engine.tables.row_cap import row_hash
-from engine.tables.source import Table
+from engine.tables.table import Table
 
 _HASHES = 1 << 64
 

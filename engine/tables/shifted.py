@@ -25,9 +25,11 @@ from numpy.typing import NDArray
 
 from engine.errors import InvalidData
 from engine.message import Count, Message
+from engine.tables.column_text import as_text
+from engine.tables.column_types import plain_type, type_name
 from engine.tables.derived_keys import derived_key
 from engine.tables.person_texts import person_texts
-from engine.tables.source import Table, as_text, plain_type, type_name
+from engine.tables.table import Table
 
 OLDEST_YEARS = 90
 """A date of a year at least so many before the day of ages tells an age over 89 (45 CFR 164.514(b)(2)(i)(C))."""

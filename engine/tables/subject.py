@@ -26,7 +26,7 @@ from engine.tables.frequency import FrequencyTable
 from engine.tables.person_runs import PersonRuns, Runs, ValueRuns
 from engine.tables.person_texts import person_texts
 from engine.tables.rows_apart import rows_apart
-from engine.tables.source import Table
+from engine.tables.table import Table
 from engine.tables.tuple_index import TupleIndex
 
 

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from engine.errors import InvalidData
 from engine.kernels.tuples import find_tuples, index_tuples, take_listed
 from engine.message import Count, Message
-from engine.tables.source import Table, as_text
+from engine.tables.column_text import as_text
+from engine.tables.table import Table
 
 
 class Subset:

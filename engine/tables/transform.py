@@ -26,6 +26,7 @@ from engine.kernels.refine import add_records, class_counts
 from engine.lattice.space import Levels
 from engine.message import Count, Message
 from engine.tables.aggregated import Aggregates
+from engine.tables.column_types import plain_type, type_name
 from engine.tables.encode import Encoding
 from engine.tables.file_schema import schema_of_readers
 from engine.tables.frequency import FrequencyTable
@@ -33,7 +34,7 @@ from engine.tables.keyed import REFUSED, KeyedClasses
 from engine.tables.packed import BITS, packed
 from engine.tables.release_order import Placed, in_release_order
 from engine.tables.released_labels import ReleasedLabels, plain_column
-from engine.tables.source import Table, plain_type, type_name
+from engine.tables.table import Table
 from engine.tables.tuple_index import TupleIndex
 
 Annotate = Callable[[pa.Schema], pa.Schema]

@@ -19,8 +19,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine.tables.person_texts import person_texts
-from engine.tables.source import Table
 from engine.tables.subject import codes_of_persons
+from engine.tables.table import Table
 
 
 def persons_of(records: Table, subject: str) -> NDArray[np.int64]:

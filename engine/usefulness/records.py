@@ -17,7 +17,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine.hierarchy.hierarchy import Hierarchy
-from engine.tables.source import Table, as_text, dictionary_of
+from engine.tables.column_text import as_text, dictionary_of
+from engine.tables.table import Table
 from engine.tables.transform import Transformation
 
 

@@ -15,7 +15,7 @@ from engine.message import Message
 from engine.tables.class_table import ClassTable, count_classes
 from engine.tables.linked import linked_release
 from engine.tables.released import open_release
-from engine.tables.source import Table
+from engine.tables.table import Table
 from engine.verification.checks.balance import check_rows, check_suppression, drops
 from engine.verification.checks.choice import check_choice
 from engine.verification.checks.figures import malformed, recount_figures

@@ -12,8 +12,8 @@ from engine.verification.finding import Finding
 from engine.verification.records.kept import MARK
 
 if TYPE_CHECKING:
+    from engine.job.attribute import Attribute
     from engine.job.job import Job
-    from engine.job.parts import Attribute
 
 
 def check_levels(job: Job, levels: Mapping[str, Any]) -> Finding:

@@ -13,7 +13,7 @@ from engine.errors import InvalidData
 from engine.message import Count, Message
 
 if TYPE_CHECKING:
-    from engine.job.parts import Attribute
+    from engine.job.attribute import Attribute
 
 Value = str | None
 

@@ -121,9 +121,9 @@ def test_all_that_is_wrong_is_told_at_once():
 
 def test_every_key_of_a_job_is_allowed_or_refused():
     """A key that is added to jobs is refused until somebody says that it goes with the model."""
+    from engine.job.attribute import Attribute  # noqa: PLC0415
     from engine.job.differential_privacy import _FREE, _OF_COLUMN  # noqa: PLC0415
     from engine.job.job import Job  # noqa: PLC0415
-    from engine.job.parts import Attribute  # noqa: PLC0415
 
     assert set(Job.model_fields) >= _FREE
     assert set(Attribute.model_fields) >= _OF_COLUMN

@@ -24,8 +24,10 @@ from hypothesis import strategies as st
 from pyarrow.parquet.encryption import CryptoFactory, EncryptionConfiguration, KmsClient, KmsConnectionConfig
 
 from engine import InvalidData
+from engine.tables.column_text import as_text
+from engine.tables.column_types import plain_type
 from engine.tables.csv_form import CsvForm, encoding_of
-from engine.tables.source import as_text, open_data, open_path, plain_type
+from engine.tables.source import open_data, open_path
 from tests.profiles import examples
 
 PERSON = "Jane-Roe-4711"
@@ -496,7 +498,7 @@ def long_texts(path, rows, length):
 
 
 def test_a_batch_of_long_texts_has_fewer_rows(tmp_path, monkeypatch):
-    monkeypatch.setattr("engine.tables.source.BATCH_BYTES", 1 << 20)
+    monkeypatch.setattr("engine.tables.parquet_source.BATCH_BYTES", 1 << 20)
     long_texts(tmp_path / "t.parquet", 10_000, 500)
     source = open_path(tmp_path / "t.parquet")
     whole = list(source.batches(["text", "n"]))
@@ -507,7 +509,7 @@ def test_a_batch_of_long_texts_has_fewer_rows(tmp_path, monkeypatch):
 
 def test_memory_does_not_grow_with_the_row_groups(tmp_path, monkeypatch):
     """A reader of all row groups would keep each until the last one was read."""
-    monkeypatch.setattr("engine.tables.source.BATCH_BYTES", 1 << 20)
+    monkeypatch.setattr("engine.tables.parquet_source.BATCH_BYTES", 1 << 20)
     size = long_texts(tmp_path / "t.parquet", 20_000, 2000)
     before, most = pa.total_allocated_bytes(), 0
     for _ in open_path(tmp_path / "t.parquet").batches(["text"]):
