@@ -34,8 +34,8 @@ from engine.series.evidence import SeriesEvidence, evidence_of
 from engine.series.kept import WithGone, name_of_gone, nights_gone, rows_of
 from engine.series.keyed_ids import SeriesKey
 from engine.series.night import Decided, Persons, decided, proposal_of
+from engine.series.proposal import Proposal
 from engine.series.remembered import History, places_among
-from engine.series.vault import Proposal
 from engine.tables.chosen_records import table_of
 from engine.tables.row_cap import CappedTable
 from engine.tables.subject import RecordsRead, codes_of_persons, read_records, subjects_of

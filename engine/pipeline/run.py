@@ -49,7 +49,7 @@ from engine.pipeline.unverified import unverified_output
 from engine.search.problem import Progress
 from engine.search.suppressed_class import REFUSED
 from engine.series.evidence import SeriesEvidence
-from engine.series.vault import Proposal
+from engine.series.proposal import Proposal
 from engine.tables.class_table import ClassTable
 from engine.tables.data_set import reads
 from engine.tables.drift_facts import Facts

@@ -21,7 +21,8 @@ from engine.job.job import Job
 from engine.job.open_series import SeriesRun, open_series
 from engine.json_document import strict_json
 from engine.pipeline.release import file_sha256
-from engine.series.vault import Known, Proposal
+from engine.series.proposal import Proposal
+from engine.series.vault_releases import Known
 from engine.tables.release_files import MANIFEST, REPORT
 
 

@@ -56,7 +56,7 @@ from engine.search.problem import Problem, Progress, Solution
 from engine.search.registry import method as find_method
 from engine.search.suppressed_class import REFUSED, Outcome, is_uninformative, released
 from engine.series.evidence import SeriesEvidence
-from engine.series.vault import Proposal
+from engine.series.proposal import Proposal
 from engine.tables.drift_facts import Facts
 from engine.tables.linked import refuse_shared_keys
 from engine.tables.linked_name import TABLE

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from engine.errors import VaultRefused
 from engine.series.keyed_ids import SeriesKey
+from engine.series.proposal import Proposal
 from engine.series.remembered import History, Remembered
-from engine.series.vault import Proposal, Vault
+from engine.series.vault import Vault
 
 
 @dataclass(frozen=True, eq=False)

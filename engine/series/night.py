@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from engine.privacy.model import PrivacyModel
 from engine.series.held_back import released_of
 from engine.series.kept import KeptRows
+from engine.series.proposal import Proposal
 from engine.series.remembered import ABSENT, Cohorts, History, Remembered, padded, told_apart
 from engine.series.trace_groups import MISSING, Tonight
-from engine.series.vault import Proposal
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,55 +24,20 @@ from numpy.typing import NDArray
 from engine.errors import VaultRefused
 from engine.series.kept import KeptRows
 from engine.series.keyed_ids import ID_BYTES
-from engine.series.packed_arrays import packed, unpacked
-from engine.series.remembered import Cohorts, History, Remembered, padded
+from engine.series.proposal import Proposal
+from engine.series.remembered import History, Remembered
 from engine.series.vault_database import Statements, VaultDatabase
-from engine.series.vault_schema import MIGRATIONS, VERSION
-
-State = Literal["pending", "confirmed"]
-_AGAIN = "#again"
-
-
-@dataclass(frozen=True, eq=False)
-class Proposal:
-    """A release that a run proposes.
-
-    Attributes
-    ----------
-    release : Remembered
-    after : int
-        Number of the newest confirmed release that the run has seen, 0 for none.
-    places : int64, shape (A,)
-        Places of persons who are in no remembered release.
-    ids : uint8, shape (A, `ID_BYTES`)
-        Their keyed ids.
-    facts : mapping
-        What settles the proposal: plain data of whoever publishes it.
-    """
-
-    release: Remembered
-    after: int
-    places: NDArray[np.int64]
-    ids: NDArray[np.uint8]
-    facts: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Known:
-    """A release in the vault, without what it remembers of persons.
-
-    Attributes
-    ----------
-    number : int
-        1, 2, 3, ... in the order of the series.
-    facts : mapping
-        As of `Proposal`.
-    """
-
-    number: int
-    release_id: str
-    state: State
-    facts: Mapping[str, Any]
+from engine.series.vault_releases import (
+    Known,
+    confirm_release,
+    drop_kept,
+    ids_with,
+    known_releases,
+    newest_of,
+    release_of,
+    write_proposal,
+)
+from engine.series.vault_schema import migrate
 
 
 class Vault:
@@ -103,7 +67,7 @@ class Vault:
             of a job that changed.
         """
         with self._writing() as run:
-            return _known(run, self.series)
+            return known_releases(run, self.series)
 
     def remembered(self, memory: int, *, before: str | None = None) -> tuple[History, int]:
         """Return the newest confirmed releases, `memory` of them at most, and the number of the newest one.
@@ -114,12 +78,12 @@ class Vault:
             Id of a release that is made again: only those before it are remembered.
         """
         with self._writing() as run:
-            known = [one for one in _known(run, self.series) if one.state == "confirmed"]
+            known = [one for one in known_releases(run, self.series) if one.state == "confirmed"]
             again = next((place for place, one in enumerate(known) if one.release_id == before), len(known))
             known = known[:again]
             content = run("SELECT ids FROM series WHERE name = :series", series=self.series)[0][0]
             ids = np.frombuffer(content, np.uint8).reshape(-1, ID_BYTES).copy()
-            releases = [_release(run, self.series, one) for one in known[max(0, len(known) - memory) :]]
+            releases = [release_of(run, self.series, one) for one in known[max(0, len(known) - memory) :]]
             return History(ids, releases), known[-1].number if known else 0
 
     def last_kept(self, *, before: str | None = None) -> tuple[NDArray[np.uint8], KeptRows | None]:
@@ -147,7 +111,7 @@ class Vault:
             See `remembered`.
         """
         with self._writing() as run:
-            known = [one for one in _known(run, self.series) if one.state == "confirmed"]
+            known = [one for one in known_releases(run, self.series) if one.state == "confirmed"]
             again = next((place for place, one in enumerate(known) if one.release_id == before), len(known))
             if not again:
                 return None
@@ -169,13 +133,13 @@ class Vault:
             Oldest first, empty where the vault does not know the release.
         """
         with self._writing() as run:
-            known = _known(run, self.series)
+            known = known_releases(run, self.series)
             last = next((place for place, one in enumerate(known) if one.release_id == release_id), None)
             if last is None:
                 return np.zeros((0, ID_BYTES), np.uint8), []
-            newest = replace(known[last], number=_newest_of(run, self.series, known[last].number))
+            newest = replace(known[last], number=newest_of(run, self.series, known[last].number))
             wanted = [*known[max(0, last + 1 - memory) : last], newest]
-            return _ids(run, self.series, newest), [_release(run, self.series, one) for one in wanted]
+            return ids_with(run, self.series, newest), [release_of(run, self.series, one) for one in wanted]
 
     def propose(self, proposal: Proposal) -> None:
         """Write a release as pending, in place of another proposal of the same release.
@@ -190,34 +154,14 @@ class Vault:
         """
         release = proposal.release
         with self._writing() as run:
-            known = _known(run, self.series)
+            known = known_releases(run, self.series)
             others = [one for one in known if one.release_id != release.release_id]
             if any(one.number > proposal.after for one in others):
                 raise _overtaken(self.series)
             again = any(one.release_id == release.release_id and one.state == "confirmed" for one in known)
             self._remove_again(run)
             self._remove(run, release.release_id)
-            facts = {
-                "levels": dict(release.levels),
-                "hashes": {name: [one.hex() for one in hashes] for name, hashes in release.hashes.items()},
-                "places": int(release.classes.size),
-                "facts": dict(proposal.facts),
-            }
-            arrays = [release.classes, *(release.values[name] for name in release.hashes)]
-            if release.cohorts is not None:
-                facts["cohorts"] = [dict(levels) for levels in release.cohorts.levels]
-                arrays.append(release.cohorts.of_person)
-            run(
-                "INSERT INTO series_release (series, number, release_id, state, facts, content, added, kept) "
-                "VALUES (:series, :number, :id, 'pending', :facts, :content, :added, :kept)",
-                series=self.series,
-                number=-(proposal.after + 1) if again else proposal.after + 1,
-                id=f"{release.release_id}{_AGAIN}" if again else release.release_id,
-                facts=json.dumps(facts),
-                content=packed(arrays),
-                added=proposal.places.astype("<i8").tobytes() + np.ascontiguousarray(proposal.ids).tobytes(),
-                kept=None if release.kept is None else release.kept.packed(),
-            )
+            write_proposal(run, self.series, proposal, again=again)
 
     @contextmanager
     def confirming(self, release_id: str, memory: int) -> Iterator[None]:
@@ -236,17 +180,17 @@ class Vault:
         with self._writing() as run:
             number = self._pending(run, release_id)
             yield
-            _confirm(run, self.series, number, memory)
+            confirm_release(run, self.series, number, memory)
 
     def confirm(self, release_id: str, memory: int) -> None:
         """Confirm a release that was published, if it is pending; see `confirming`."""
         with self._writing() as run:
             self._remove_again(run)
-            found = next((one for one in _known(run, self.series) if one.release_id == release_id), None)
+            found = next((one for one in known_releases(run, self.series) if one.release_id == release_id), None)
             if found is None:
                 raise _gone(self.series, release_id)
             if found.state == "pending":
-                _confirm(run, self.series, found.number, memory)
+                confirm_release(run, self.series, found.number, memory)
 
     def refuse_settled(self, release_id: str) -> None:
         """Refuse to publish a release that the vault does not know any more.
@@ -257,7 +201,7 @@ class Vault:
             Another run has begun and settled it.
         """
         with self._writing() as run:
-            if all(one.release_id != release_id for one in _known(run, self.series)):
+            if all(one.release_id != release_id for one in known_releases(run, self.series)):
                 raise _gone(self.series, release_id)
 
     def settle(self, was_published: Callable[[Known], bool], memory: int) -> list[Known]:
@@ -270,14 +214,14 @@ class Vault:
         """
         with self._writing() as run:
             self._remove_again(run)
-            for one in _known(run, self.series):
+            for one in known_releases(run, self.series):
                 if one.state != "pending":
                     continue
                 if was_published(one):
-                    _confirm(run, self.series, one.number, memory)
+                    confirm_release(run, self.series, one.number, memory)
                 else:
                     self._remove(run, one.release_id)
-            return _known(run, self.series)
+            return known_releases(run, self.series)
 
     def forget(self, ids: NDArray[np.uint8]) -> int:
         """Let nobody find a person any more, even with the key; return how many persons were known.
@@ -289,7 +233,7 @@ class Vault:
         ids : uint8, shape (n, `ID_BYTES`)
         """
         with self._writing() as run:
-            if any(one.state == "pending" for one in _known(run, self.series)):
+            if any(one.state == "pending" for one in known_releases(run, self.series)):
                 raise VaultRefused(
                     f"series {self.series}: a release is pending; let its run end, or run the job again, then forget"
                 )
@@ -301,11 +245,11 @@ class Vault:
                     known[place] = np.frombuffer(secrets.token_bytes(ID_BYTES), np.uint8)
                     found.append(place)
             run("UPDATE series SET ids = :ids WHERE name = :series", ids=known.tobytes(), series=self.series)
-            _drop_kept(run, self.series, found)
+            drop_kept(run, self.series, found)
             return len(found)
 
     def _pending(self, run: Statements, release_id: str) -> int:
-        found = next((one for one in _known(run, self.series) if one.release_id == release_id), None)
+        found = next((one for one in known_releases(run, self.series) if one.release_id == release_id), None)
         if found is None or found.state != "pending":
             raise _gone(self.series, release_id)
         return found.number
@@ -324,7 +268,7 @@ class Vault:
     def _writing(self) -> Iterator[Statements]:
         """Give a transaction of a vault of this version that knows this series, with this key and this job."""
         with self._database.writing() as run:
-            _migrate(self._database, run)
+            migrate(self._database, run)
             found = run("SELECT key_check, job_check FROM series WHERE name = :series", series=self.series)
             if not found:
                 run(
@@ -350,22 +294,6 @@ class Vault:
             yield run
 
 
-def _drop_kept(run: Statements, series: str, places: Sequence[int]) -> None:
-    """Remove the records of persons."""
-    rows = run(
-        "SELECT number, kept FROM series_release WHERE series = :series AND kept IS NOT NULL",
-        series=series,
-    )
-    for number, content in rows:
-        kept = KeptRows.unpacked(bytes(content))
-        run(
-            "UPDATE series_release SET kept = :kept WHERE series = :series AND number = :number",
-            kept=kept.where(~np.isin(kept.places, places)).packed(),
-            series=series,
-            number=number,
-        )
-
-
 def _gone(series: str, release_id: str) -> VaultRefused:
     return VaultRefused(
         f"series {series}: release {release_id} is not pending in the vault: another run began meanwhile; run again "
@@ -378,110 +306,3 @@ def _overtaken(series: str) -> VaultRefused:
         f"series {series}: another run has released meanwhile, or is about to, and this one does not know what; run "
         "again when it has ended"
     )
-
-
-def _migrate(database: VaultDatabase, run: Statements) -> None:
-    version = run("SELECT version FROM series_vault")[0][0] if database.has_table(run, "series_vault") else 0
-    if version > VERSION:
-        raise VaultRefused(
-            f"series: the vault is of version {version}, and this package knows {VERSION}; install the version of "
-            "airflow-anon that wrote it"
-        )
-    for statements in MIGRATIONS[version:]:
-        for statement in statements:
-            run(statement.format(blob=database.blob))
-    if version < VERSION:
-        run("UPDATE series_vault SET version = :version", version=VERSION)
-
-
-def _known(run: Statements, series: str) -> list[Known]:
-    rows = run(
-        "SELECT number, release_id, state, facts FROM series_release "
-        "WHERE series = :series AND number > 0 ORDER BY number",
-        series=series,
-    )
-    return [Known(number, release_id, state, json.loads(facts)["facts"]) for number, release_id, state, facts in rows]
-
-
-def _newest_of(run: Statements, series: str, number: int) -> int:
-    """Return the number of what was proposed last of a release: of one that is made again minus its own."""
-    found = run(
-        "SELECT number FROM series_release WHERE series = :series AND number = :number", series=series, number=-number
-    )
-    return -number if found else number
-
-
-def _release(run: Statements, series: str, known: Known) -> Remembered:
-    rows = run(
-        "SELECT facts, content, kept FROM series_release WHERE series = :series AND number = :number",
-        series=series,
-        number=known.number,
-    )
-    facts, content, kept = json.loads(rows[0][0]), rows[0][1], rows[0][2]
-    classes, *values = unpacked(content, facts["places"])
-    hashes = {name: [bytes.fromhex(one) for one in found] for name, found in facts["hashes"].items()}
-    cohorts = Cohorts(values.pop(), facts["cohorts"]) if "cohorts" in facts else None
-    by_name = dict(zip(hashes, values, strict=True))
-    records = None if kept is None else KeptRows.unpacked(bytes(kept))
-    return Remembered(known.release_id, facts["levels"], classes, by_name, hashes, records, cohorts)
-
-
-def _classes(run: Statements, series: str, known: Known) -> NDArray[np.int32]:
-    """Return the class of each person in a release."""
-    rows = run(
-        "SELECT facts, content FROM series_release WHERE series = :series AND number = :number",
-        series=series,
-        number=known.number,
-    )
-    return unpacked(rows[0][1], json.loads(rows[0][0])["places"], 1)[0]
-
-
-def _confirm(run: Statements, series: str, number: int, memory: int) -> None:
-    """Confirm a release, give its new persons their places, and remove what is older than the memory."""
-    place = {"series": series, "number": number}
-    whole = _ids(run, series, next(one for one in _known(run, series) if one.number == number))
-    removed = run(
-        "SELECT number FROM series_release WHERE series = :series AND number <= :number",
-        series=series,
-        number=number - memory,
-    )
-    run(
-        "UPDATE series_release SET state = 'confirmed', added = :none WHERE series = :series AND number = :number",
-        none=b"",
-        **place,
-    )
-    run(
-        "DELETE FROM series_release WHERE series = :series AND number <= :number",
-        series=series,
-        number=number - memory,
-    )
-    # the one before stays: by it anybody can verify the newest, and a run that is repeated goes on from it
-    run(
-        "UPDATE series_release SET kept = NULL WHERE series = :series AND number > 0 AND number < :number",
-        series=series,
-        number=number - 1,
-    )
-    if removed:
-        gone = np.flatnonzero(whole.any(axis=1))
-        for one in reversed(_known(run, series)):
-            gone = gone[padded(_classes(run, series, one), whole.shape[0])[gone] < 0]
-        whole[gone] = 0
-    run("UPDATE series SET ids = :ids WHERE name = :series", ids=whole.tobytes(), series=series)
-
-
-def _ids(run: Statements, series: str, known: Known) -> NDArray[np.uint8]:
-    """Return who is at which place, those included whom a pending release adds."""
-    content = run("SELECT ids FROM series WHERE name = :series", series=series)[0][0]
-    ids = np.frombuffer(content, np.uint8).reshape(-1, ID_BYTES)
-    rows = run(
-        "SELECT added FROM series_release WHERE series = :series AND number = :number",
-        series=series,
-        number=known.number,
-    )
-    added = bytes(rows[0][0])
-    size = len(added) // (8 + ID_BYTES)
-    places = np.frombuffer(added[: 8 * size], "<i8")
-    whole = np.zeros((max(ids.shape[0], int(places.max(initial=-1)) + 1), ID_BYTES), np.uint8)
-    whole[: ids.shape[0]] = ids
-    whole[places] = np.frombuffer(added[8 * size :], np.uint8).reshape(-1, ID_BYTES)
-    return whole

@@ -1,12 +1,15 @@
 """The tables of a vault, and how those of earlier versions become these.
 
-In: the version that a database has, 0 for an empty one. Out: statements. `{blob}` is the type of bytes in the database.
-Whatever changes the tables is a further entry: entries are never edited.
+In: a transaction of a database with the tables of a version, 0 for an empty one. Out: those of this version. `{blob}`
+is the type of bytes in the database. Whatever changes the tables is a further entry: entries are never edited.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+
+from engine.errors import VaultRefused
+from engine.series.vault_database import Statements, VaultDatabase
 
 _SERIES = """
 CREATE TABLE series (
@@ -31,3 +34,24 @@ MIGRATIONS: Sequence[Sequence[str]] = (
 """Statements by version: those of place v lead from version v to v + 1."""
 
 VERSION = len(MIGRATIONS)
+
+
+def migrate(database: VaultDatabase, run: Statements) -> None:
+    """Make the tables that are missing, within a transaction.
+
+    Raises
+    ------
+    VaultRefused
+        A newer version of this package wrote them.
+    """
+    version = run("SELECT version FROM series_vault")[0][0] if database.has_table(run, "series_vault") else 0
+    if version > VERSION:
+        raise VaultRefused(
+            f"series: the vault is of version {version}, and this package knows {VERSION}; install the version of "
+            "airflow-anon that wrote it"
+        )
+    for statements in MIGRATIONS[version:]:
+        for statement in statements:
+            run(statement.format(blob=database.blob))
+    if version < VERSION:
+        run("UPDATE series_vault SET version = :version", version=VERSION)

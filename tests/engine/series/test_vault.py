@@ -93,7 +93,7 @@ def test_a_run_killed_between_swap_and_confirmation_is_settled_by_the_folder(tmp
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(vault_module, "_confirm", killed)
+        patched.setattr(vault_module, "confirm_release", killed)
         with pytest.raises(Killed):
             run(job(tmp_path), table=table(PEOPLE))
     # the folder has the second release, of which the vault knows only that it was begun
@@ -109,7 +109,7 @@ def test_nobody_guesses_whether_a_pending_release_was_published(tmp_path, monkey
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(vault_module, "_confirm", killed)
+        patched.setattr(vault_module, "confirm_release", killed)
         with pytest.raises(Killed):
             run(job(tmp_path), table=table(PEOPLE))
     shutil.rmtree(tmp_path / "release")
