@@ -9,8 +9,8 @@ from typing import Literal, Protocol
 import pyarrow as pa
 from typing_extensions import Self
 
-from engine.tables.encode import Tuples
 from engine.tables.keyed import KeyedClasses
+from engine.tables.provisional_tuples import Tuples
 from engine.tables.release_order import Placed
 from engine.tables.table import Table
 

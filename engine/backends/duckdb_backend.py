@@ -25,9 +25,9 @@ from engine.backends.exchange import CHANGED, in_types, is_float, plain_schema, 
 from engine.errors import EngineError, InvalidData, InvalidJob
 from engine.tables.column_types import plain_type, type_name
 from engine.tables.data_set import DataSet
-from engine.tables.encode import Tuples
 from engine.tables.keyed import REFUSED, KeyedClasses
 from engine.tables.parquet_source import ParquetFile
+from engine.tables.provisional_tuples import Tuples
 from engine.tables.release_order import Placed
 from engine.tables.table import BATCH_ROWS, Table
 

@@ -33,9 +33,9 @@ from engine.backends.spark_session import Session
 from engine.backends.spark_types import refuse, spark_type
 from engine.errors import InvalidData
 from engine.tables.data_set import DataSet
-from engine.tables.encode import Tuples
 from engine.tables.keyed import REFUSED, KeyedClasses
 from engine.tables.parquet_source import ParquetFile
+from engine.tables.provisional_tuples import Tuples
 from engine.tables.release_order import Placed
 from engine.tables.table import BATCH_ROWS, Table
 from engine.tables.valid_batch import valid_batch

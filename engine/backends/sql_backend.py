@@ -16,8 +16,8 @@ from typing_extensions import Self
 
 from engine.backends.backend import BackendName
 from engine.backends.warehouse import Warehouse
-from engine.tables.encode import Tuples
 from engine.tables.keyed import KeyedClasses
+from engine.tables.provisional_tuples import Tuples
 from engine.tables.release_order import Placed
 from engine.tables.table import Table
 

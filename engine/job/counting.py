@@ -28,11 +28,13 @@ from engine.tables.column_types import plain_type
 from engine.tables.columns import Columns, QuasiIdentifier, Sensitive
 from engine.tables.counted_table import CountedTable
 from engine.tables.data_set import DataSet, open_source_path
-from engine.tables.encode import Beside, Encoding, Tuples, encode
+from engine.tables.encode import encode
+from engine.tables.encoding import Encoding
 from engine.tables.frequency import FrequencyTable
 from engine.tables.lacking import without_lacking_values
 from engine.tables.linked import LinkedTables
 from engine.tables.persons import PersonTable, by_person
+from engine.tables.provisional_tuples import Beside, Tuples
 from engine.tables.ranks import order_of
 from engine.tables.row_cap import RowsBeyond
 from engine.tables.source import open_data, open_path

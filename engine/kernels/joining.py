@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.kernels.cells import Shape, cell_cost, met_cost, shared
 from engine.kernels.jit import inlined, kernel
-from engine.kernels.recoding import Shape, cell_cost, met_cost, shared
 
 
 class Cells(NamedTuple):

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.kernels.cells import Shape, cell_cost, met_cost, shared
 from engine.kernels.jit import kernel
 from engine.kernels.joining import Cells
-from engine.kernels.recoding import Shape, cell_cost, met_cost, shared
 
 MOST_ROWS = 64
 """Rows of a class at most, of which one is moved: for each of them the labels that the others share are found."""

@@ -29,8 +29,10 @@ from engine.kernels.boxes import (
     with_cost,
 )
 from engine.kernels.capped_parts import largest_even_parts, largest_parts_of_shares, largest_recursive_parts
+from engine.kernels.cells import Shape
 from engine.kernels.close_parts import largest_parts_in_order, largest_parts_in_tree
 from engine.kernels.closeness import hierarchical_distances, ordered_distances
+from engine.kernels.clusters import agglomerate, as_pairs
 from engine.kernels.diversity import largest_and_tail
 from engine.kernels.frontier_cells import dense_cells, hashed_cells
 from engine.kernels.frontier_dense import probe_dense, walk_dense
@@ -50,12 +52,11 @@ from engine.kernels.packed_boxes.rows import Bounds, Labels, all_waiting, no_row
 from engine.kernels.packed_boxes.savings import largest_savings
 from engine.kernels.packed_boxes.waiting import catch_up
 from engine.kernels.persons import compile_persons
-from engine.kernels.pictures import compile_pictures
+from engine.kernels.picture_parts import compile_pictures
 from engine.kernels.planes import joined_planes
 from engine.kernels.prefix_tree import empty_tree, tree_holds, tree_insert
 from engine.kernels.prices import Cells, coarser, lower, promising, ratios
 from engine.kernels.property_list import list_holds, list_insert
-from engine.kernels.recoding import Shape, agglomerate, as_pairs
 from engine.kernels.refine import (
     add_records,
     class_counts,

@@ -25,7 +25,8 @@ from engine.search.recoding.splitting import failing_of
 from engine.search.registry import method
 from engine.series.remembered import Cohorts, History
 from engine.tables.chosen_records import table_of
-from engine.tables.frequency import FrequencyTable, PresentClasses
+from engine.tables.frequency import FrequencyTable
+from engine.tables.present_classes import PresentClasses
 from engine.tables.recoding import recoding_of
 from engine.tables.subject import RecordsRead
 

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from engine.lattice.space import Levels
 from engine.privacy.model import PrivacyModel
 from engine.search.problem import Problem, Solution
-from engine.tables.frequency import Classes, FrequencyTable, PresentClasses
+from engine.tables.frequency import Classes, FrequencyTable
 from engine.tables.known import Known
 from engine.tables.pictures import DiverseValues, Parts, apart_of, by_picture
+from engine.tables.present_classes import PresentClasses
 
 
 def judged_classes(table: FrequencyTable, known: Known, solution: Solution, suppressed: NDArray[np.int64]) -> Classes:

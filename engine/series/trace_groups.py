@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from engine.kernels.refine import refine
 from engine.privacy.model import PrivacyModel
-from engine.tables.frequency import Histogram
+from engine.tables.histogram import Histogram
 from engine.tables.pair_counts import pair_counts
 
 MISSING = b""

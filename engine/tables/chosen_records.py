@@ -11,7 +11,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.tables.frequency import FrequencyTable, Histogram
+from engine.tables.frequency import FrequencyTable
+from engine.tables.histogram import Histogram
 from engine.tables.pair_counts import pair_counts
 from engine.tables.subject import RecordsRead, person_runs
 

@@ -68,7 +68,7 @@ class CountedTable(ParquetFile):
         return set(columns) <= set(self._combinations.schema.names)
 
     def tuples(self, table: Table, columns: Sequence[str], /) -> Iterator[tuple[pa.RecordBatch, NDArray[np.int64]]]:
-        """See `engine.tables.encode.Tuples`; `table` is this one."""
+        """See `engine.tables.provisional_tuples.Tuples`; `table` is this one."""
         del table
         self.asked = True
         records = self._records.to_numpy()

@@ -6,8 +6,7 @@ of the engine. Its rows are sorted by leaf codes, so no later step depends on th
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -15,46 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.hierarchy.hierarchy import Hierarchy, Label
+from engine.hierarchy.hierarchy import Hierarchy
 from engine.kernels.histograms import distinct_values, merge_histograms
 from engine.kernels.refine import class_counts, class_firsts, refine
 from engine.lattice.space import Levels
+from engine.tables.histogram import Histogram
 from engine.tables.person_runs import PersonRuns
-
-
-@dataclass(frozen=True, eq=False)
-class Histogram:
-    """Sensitive values per row, sparse.
-
-    Row r holds `values[offsets[r]:offsets[r + 1]]` (codes into `labels`, in the attribute's order, int32, ascending)
-    with `counts` records each (int64). `totals` (int64, shape (labels,)) counts the whole table; `hierarchy` is that of
-    the attribute, for models that need one.
-    """
-
-    offsets: NDArray[np.int64]
-    values: NDArray[np.int32]
-    counts: NDArray[np.int64]
-    totals: NDArray[np.int64]
-    labels: tuple[Label, ...]
-    hierarchy: Hierarchy | None = None
-
-    def of(self, rows: NDArray[np.bool_]) -> Histogram:
-        """Return the values of some rows, bool, shape (R,); the others are empty, values that are gone have no code."""
-        lengths = np.diff(self.offsets)
-        inside = np.repeat(rows, lengths)
-        values, counts = self.values[inside], self.counts[inside]
-        totals = np.zeros(len(self.labels), np.int64)
-        np.add.at(totals, values, counts)
-        there = totals > 0
-        codes = (np.cumsum(there) - 1).astype(np.int32)
-        return Histogram(
-            np.concatenate([[0], np.cumsum(np.where(rows, lengths, 0))]),
-            codes[values],
-            counts,
-            totals[there],
-            tuple(label for label, left in zip(self.labels, there.tolist(), strict=True) if left),
-            self.hierarchy,
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,160 +223,3 @@ class Classes:
             return self
         gid, size = refine(self.gid, self.size, self.table.codes[attribute], hierarchy.codes[level], width)
         return Classes(self.table, gid, size)
-
-
-@dataclass(frozen=True, eq=False)
-class PresentClasses:
-    """The P classes of a partition that have records, in its order: these are judged by privacy models.
-
-    Attributes
-    ----------
-    there : bool, shape (C,)
-        Which classes of the partition they are.
-    """
-
-    _classes: Classes
-    there: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, classes: Classes) -> PresentClasses:
-        """Leave out the classes that only the population has."""
-        return cls(classes, classes.counts > 0)
-
-    @property
-    def counts(self) -> NDArray[np.int64]:
-        """Records per class, shape (P,)."""
-        return self._classes.counts[self.there]
-
-    @property
-    def population(self) -> NDArray[np.int64]:
-        """Records of the population per class, shape (P,)."""
-        return self._classes.population[self.there]
-
-    @property
-    def overlapping(self) -> NDArray[np.bool_]:
-        """See `Classes.overlapping`, shape (P,)."""
-        return self._classes.overlapping[self.there]
-
-    def has_missing(self, attribute: str) -> bool:
-        """See `Classes.has_missing`."""
-        return self._classes.has_missing(attribute)
-
-    def distinct(self, attribute: str) -> NDArray[np.int64]:
-        """Distinct sensitive values per class, shape (P,)."""
-        return self._classes.distinct(attribute)[self.there]
-
-    def histogram(self, attribute: str) -> Histogram:
-        """Sensitive values per class."""
-        return self._present(self._classes.histogram(attribute))
-
-    @property
-    def persons(self) -> NDArray[np.int64]:
-        """Distinct persons per class, shape (P,)."""
-        return self._classes.persons[self.there]
-
-    def fewer_persons_than(self, least: int) -> NDArray[np.bool_]:
-        """See `Classes.fewer_persons_than`."""
-        return self._classes.fewer_persons_than(least)[self.there]
-
-    def person_histogram(self, attribute: str) -> Histogram:
-        """See `Classes.person_histogram`."""
-        return self._present(self._classes.person_histogram(attribute))
-
-    def smallest_of_persons(self) -> NDArray[np.int64]:
-        """Persons of the smallest class of each person, shape (persons of the table,); 0 for who is in none."""
-        runs = self._classes.table.persons
-        assert runs is not None  # noqa: S101 (only jobs that count persons ask)
-        found = np.full(runs.number, np.iinfo(np.int64).max)
-        sizes = np.repeat(self._classes.persons[self._classes.gid], np.diff(runs.runs.offsets))
-        np.minimum.at(found, runs.runs.members, sizes)
-        return np.where(found == np.iinfo(np.int64).max, 0, found)
-
-    def _present(self, whole: Histogram) -> Histogram:
-        return replace(whole, offsets=np.concatenate([whole.offsets[:1], whole.offsets[1:][self.there]]))
-
-
-def frequency_table(
-    attributes: Sequence[str],
-    hierarchies: Sequence[Hierarchy],
-    sensitive: Mapping[str, Sequence[Label]],
-    codes: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    trees: Mapping[str, Hierarchy] | None = None,
-    population: NDArray[np.int64] | None = None,
-) -> FrequencyTable:
-    """Make the table of distinct joint tuples.
-
-    Parameters
-    ----------
-    sensitive : mapping of attribute to labels
-        The sensitive attributes whose values are counted, and the labels of their codes.
-    codes : int32, shape (rows, m + len(sensitive))
-        Distinct tuples in order of first appearance: leaf codes of the quasi-identifiers, then codes of the sensitive
-        values.
-    counts : int64, shape (rows,)
-        Released records per tuple; if there are none, sensitive codes are ignored.
-    trees : mapping of sensitive attribute to Hierarchy, optional
-        Hierarchies of sensitive attributes.
-    population : int64, shape (rows,), optional
-        Records of the population per tuple.
-    """
-    m = len(attributes)
-    row, heads = _rows(codes[:, :m], [hierarchy.codes.shape[1] for hierarchy in hierarchies])
-    there = np.flatnonzero(counts)
-    present = slice(None) if there.size == counts.size else there
-    histograms = {
-        name: _histogram(
-            row[present], codes[present, m + i], counts[present], heads.size, tuple(labels), (trees or {}).get(name)
-        )
-        for i, (name, labels) in enumerate(sensitive.items())
-    }
-    position = np.where(counts > 0, np.arange(counts.size), np.iinfo(np.int64).max)
-    distinct = np.empty((m, heads.size), np.int32)
-    for a in range(m):
-        # codes are distinct tuples, so no head is out of range, and no copy is made to be sure
-        np.take(codes[:, a], heads, out=distinct[a], mode="clip")
-    return FrequencyTable(
-        tuple(attributes),
-        tuple(hierarchies),
-        distinct,
-        class_counts(row, heads.size, counts),
-        class_firsts(row, heads.size, position),
-        histograms,
-        None if population is None else class_counts(row, heads.size, population),
-    )
-
-
-def _rows(keys: NDArray[np.int32], widths: Sequence[int]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Give the distinct rows of `keys`, shape (rows, m), numbers in lexicographic order.
-
-    The columns have `widths` codes. Returns the number of each row, int32, and for each number a row of `keys`.
-    """
-    combinations = math.prod(widths)
-    if combinations < 1 << 63:
-        ranks = np.zeros(keys.shape[0], np.int64)
-        for a, width in enumerate(widths):
-            ranks *= width
-            ranks += keys[:, a]
-        order = np.argsort(ranks)
-        ascending = ranks[order]
-        new = np.append(True, ascending[1:] != ascending[:-1])[: order.size]
-    else:
-        order = np.lexsort(keys.T[::-1])
-        new = np.append(True, (keys[order[1:]] != keys[order[:-1]]).any(axis=1))[: order.size]
-    row = np.empty(order.size, np.int32)
-    row[order] = np.cumsum(new, dtype=np.int32) - 1
-    return row, order[new]
-
-
-def _histogram(
-    row: NDArray[np.int32],
-    values: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    rows: int,
-    labels: tuple[Label, ...],
-    tree: Hierarchy | None,
-) -> Histogram:
-    values = np.ascontiguousarray(values)
-    merged = merge_histograms(row, rows, np.arange(row.size + 1), values, counts, len(labels))
-    return Histogram(*merged, class_counts(values, len(labels), counts), labels, tree)

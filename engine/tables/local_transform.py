@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from engine.errors import InvalidData
 from engine.tables.aggregated import Aggregates
-from engine.tables.encode import Encoding
+from engine.tables.encoding import Encoding
 from engine.tables.frequency import FrequencyTable
 from engine.tables.recoding import Recoding
 from engine.tables.release_order import random_numbers

@@ -21,7 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.kernels.pictures import equal_pictures, fewest_values_of_parts, merged_pictures, rarest_parts
+from engine.kernels.picture_parts import fewest_values_of_parts, rarest_parts
+from engine.kernels.pictures import equal_pictures, merged_pictures
 from engine.tables.frequency import Classes, FrequencyTable
 from engine.tables.person_runs import Apart
 

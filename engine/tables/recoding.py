@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from engine.kernels.tuples import index_tuples
 from engine.lattice.space import Levels
-from engine.tables.frequency import Classes, FrequencyTable, Histogram
+from engine.tables.frequency import Classes, FrequencyTable
+from engine.tables.histogram import Histogram
 from engine.tables.recoded_classes import RecodedClasses
 from engine.tables.text_codes import text_codes
 

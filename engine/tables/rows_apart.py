@@ -15,7 +15,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.tables.frequency import FrequencyTable, Histogram
+from engine.tables.frequency import FrequencyTable
+from engine.tables.histogram import Histogram
 from engine.tables.person_runs import Apart, PersonRuns, Runs, ValueRuns
 
 

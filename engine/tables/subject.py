@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from engine.errors import InvalidData
 from engine.message import Count, Message
 from engine.tables.columns import Dictionary, Sensitive
-from engine.tables.encode import Encoding
+from engine.tables.encoding import Encoding
 from engine.tables.frequency import FrequencyTable
 from engine.tables.person_runs import PersonRuns, Runs, ValueRuns
 from engine.tables.person_texts import person_texts

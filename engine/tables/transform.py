@@ -27,7 +27,7 @@ from engine.lattice.space import Levels
 from engine.message import Count, Message
 from engine.tables.aggregated import Aggregates
 from engine.tables.column_types import plain_type, type_name
-from engine.tables.encode import Encoding
+from engine.tables.encoding import Encoding
 from engine.tables.file_schema import schema_of_readers
 from engine.tables.frequency import FrequencyTable
 from engine.tables.keyed import REFUSED, KeyedClasses

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.kernels.recoding import Shape
+from engine.kernels.cells import Shape
 from engine.privacy.models.k_anonymity import KAnonymity
 from engine.search.problem import Problem
 from engine.search.recoding.deadline import Deadline

@@ -1,7 +1,7 @@
 """Clustering in blocks: the tuples of each block become classes of at least k records, one after another.
 
 In: a problem whose models demand nothing but a class size, and blocks of its tuples. Out: `Pieces`. The rises of all
-pairs of a block are compared (`engine.kernels.recoding`), so the time grows with the square of its tuples: a block has
+pairs of a block are compared (`engine.kernels.clusters`), so the time grows with the square of its tuples: a block has
 at most as many as asked for, and larger ones are cut by the order of their values. Blocks are independent: threads
 share them. Memory is that of a block per thread, beside the table.
 """
@@ -13,7 +13,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.kernels.recoding import Shape, agglomerate, as_pairs
+from engine.kernels.cells import Shape
+from engine.kernels.clusters import agglomerate, as_pairs
 from engine.search.problem import Problem
 from engine.search.recoding.deadline import Deadline
 from engine.search.recoding.pieces import Pieces

@@ -16,15 +16,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.kernels.cells import Shape
 from engine.kernels.joining import Cells, Needs, join, lacks, nearest_pairs, partners
-from engine.kernels.recoding import Shape
 from engine.privacy.lack import Lack
 from engine.search.problem import Problem
 from engine.search.recoding.blocks import blocks_of
 from engine.search.recoding.deadline import Deadline
 from engine.search.recoding.pieces import Pieces, at
 from engine.search.recoding.splitting import failing_of
-from engine.tables.frequency import Classes, Histogram, PresentClasses
+from engine.tables.frequency import Classes
+from engine.tables.histogram import Histogram
+from engine.tables.present_classes import PresentClasses
 
 _PART = 10
 """One in so many of the classes of a block that fail are joined in a round: the cheapest ones."""

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
-from engine.kernels.recoding import Shape
+from engine.kernels.cells import Shape
 from engine.lattice.space import Levels
 from engine.privacy.models.k_anonymity import KAnonymity
 from engine.privacy.table_wide import TableWideModel
@@ -40,7 +40,8 @@ from engine.search.recoding.local_search import improved
 from engine.search.recoding.lower_bound import lower_bound
 from engine.search.recoding.pieces import Pieces, additive, shape_of
 from engine.search.recoding.splitting import Split, Splitting, failing_of
-from engine.tables.frequency import Classes, FrequencyTable, PresentClasses
+from engine.tables.frequency import Classes, FrequencyTable
+from engine.tables.present_classes import PresentClasses
 from engine.tables.recoding import in_pieces, recoding_of
 from engine.utility.information_loss import leading
 from engine.utility.measure import Evaluator

@@ -16,13 +16,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.kernels.cells import Shape
 from engine.kernels.joining import Cells
 from engine.kernels.moves import ALL_ROWS, ONE_ROW, best_moves, tight_cells
-from engine.kernels.recoding import Shape
 from engine.search.problem import Problem
 from engine.search.recoding.deadline import Deadline
 from engine.search.recoding.splitting import failing_of
-from engine.tables.frequency import Classes, FrequencyTable, PresentClasses
+from engine.tables.frequency import Classes, FrequencyTable
+from engine.tables.present_classes import PresentClasses
 
 ROUNDS = 100
 """At most."""

@@ -29,7 +29,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.kernels.recoding import Shape
+from engine.kernels.cells import Shape
 from engine.search.problem import Problem
 from engine.search.recoding.deadline import Deadline
 from engine.search.recoding.pieces import additive, shape_of

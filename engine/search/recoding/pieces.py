@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.kernels.recoding import Shape
+from engine.kernels.cells import Shape
 from engine.search.problem import Problem
 from engine.utility.additive import AdditiveEvaluator
 

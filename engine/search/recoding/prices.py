@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.kernels.cells import Shape
 from engine.kernels.prices import Cells, coarser, lower, promising, ratios
-from engine.kernels.recoding import Shape
 from engine.search.recoding.deadline import Deadline
 from engine.tables.packed import BITS
 

@@ -14,12 +14,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.kernels.recoding import Shape
+from engine.kernels.cells import Shape
 from engine.kernels.refine import refine
 from engine.search.problem import Problem
 from engine.search.recoding.deadline import Deadline
 from engine.search.recoding.pieces import at
-from engine.tables.frequency import Classes, PresentClasses
+from engine.tables.frequency import Classes
+from engine.tables.present_classes import PresentClasses
 
 _WHOLE = -1
 """The part of a class that stays under its label."""

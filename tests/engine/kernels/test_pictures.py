@@ -9,7 +9,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.kernels.pictures import equal_pictures, merged_pictures, rarest_parts
+from engine.kernels.picture_parts import rarest_parts
+from engine.kernels.pictures import equal_pictures, merged_pictures
 
 PERSONS = st.lists(st.lists(st.tuples(st.integers(0, 4), st.integers(1, 3)), max_size=5), min_size=1, max_size=8)
 """The rows of each person: a cell and the records of the person in the row."""

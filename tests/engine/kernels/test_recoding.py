@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.kernels.recoding import Shape, agglomerate, as_pairs
+from engine.kernels.cells import Shape
+from engine.kernels.clusters import agglomerate, as_pairs
 from tests.profiles import examples
 
 LABELS = (

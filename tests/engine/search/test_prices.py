@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.kernels.recoding import Shape
+from engine.kernels.cells import Shape
 from engine.search.recoding.deadline import Deadline
 from engine.search.recoding.prices import prices
 from tests.profiles import examples

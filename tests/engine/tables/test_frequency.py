@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import engine.tables.source
 from engine.hierarchy.hierarchy import Hierarchy
-from engine.tables.frequency import PresentClasses, frequency_table
+from engine.tables.distinct_tuples import frequency_table
+from engine.tables.present_classes import PresentClasses
 from engine.tables.source import open_data
 from tests.engine import build
 from tests.engine.build import Listed, encoded

@@ -16,7 +16,7 @@ from engine import InvalidData, NoSolution, recount, run, verify
 from engine.job.counting import columns_of
 from engine.tables.column_text import as_text
 from engine.tables.encode import encode
-from engine.tables.frequency import PresentClasses
+from engine.tables.present_classes import PresentClasses
 from engine.tables.source import open_data
 from engine.tables.subset import Subset
 from engine.verification.records.listed import Listed
