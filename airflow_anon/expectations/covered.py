@@ -18,7 +18,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from airflow_anon.expectations.class_table import MARK
-from airflow_anon.expectations.population import distinct_people, labels_of, people_by_labels
+from airflow_anon.expectations.labels_of_values import labels_of
+from airflow_anon.expectations.population import distinct_people, people_by_labels
 from airflow_anon.expectations.records import Marked, kept_classes
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from airflow_anon.expectations.class_sizes import size_bins
 from airflow_anon.expectations.classes import classes_beside
 from airflow_anon.expectations.covered import people_beside
 from airflow_anon.expectations.margin import margin
-from airflow_anon.expectations.population import public_population
 from airflow_anon.expectations.privacy_model import recount_on
 from airflow_anon.expectations.records import Marked, kept_classes, kept_rows
 from airflow_anon.expectations.risk import LATER, risk_figures
+from airflow_anon.expectations.source_settings import public_population
 from airflow_anon.expectations.stated import is_figure, is_least_margin, is_number, names_model
 from engine import Finding
 

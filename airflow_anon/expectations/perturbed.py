@@ -19,8 +19,9 @@ import pandas as pd
 import pyarrow as pa
 
 from airflow_anon.expectations.base import ReleaseExpectation
+from airflow_anon.expectations.file_texts import read_table, texts_of
+from airflow_anon.expectations.labels_of_values import labels_of
 from airflow_anon.expectations.person_keys import key_for
-from airflow_anon.expectations.population import labels_of, read_table, texts_of
 from airflow_anon.expectations.sample import is_drawn
 from airflow_anon.expectations.transformed import is_number
 from engine import Count, Finding, InvalidData, Message

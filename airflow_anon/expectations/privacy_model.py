@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_anon.expectations.base import ReleaseExpectation
 from airflow_anon.expectations.covered import people_beside
-from airflow_anon.expectations.population import public_population
 from airflow_anon.expectations.records import Marked, kept_classes, kept_rows
+from airflow_anon.expectations.source_settings import public_population
 from engine import Finding, Message, recount
 
 if TYPE_CHECKING:

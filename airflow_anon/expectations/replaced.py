@@ -10,8 +10,10 @@ import pyarrow as pa
 
 from airflow_anon.expectations.base import ReleaseExpectation
 from airflow_anon.expectations.class_table import MARK
+from airflow_anon.expectations.file_texts import read_table, texts_of
+from airflow_anon.expectations.labels_of_values import labels_of
+from airflow_anon.expectations.lacked_columns import in_their_tables
 from airflow_anon.expectations.person_keys import PSEUDONYM_DIGITS, key_for, pseudonym
-from airflow_anon.expectations.population import in_their_tables, labels_of, read_table, texts_of
 from engine import Finding, InvalidData
 
 if TYPE_CHECKING:

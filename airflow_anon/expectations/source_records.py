@@ -15,15 +15,11 @@ import pandas as pd
 import pyarrow as pa
 
 from airflow_anon.expectations.class_table import MARK
+from airflow_anon.expectations.file_texts import read_table, texts_of
+from airflow_anon.expectations.labels_of_values import labels_of
+from airflow_anon.expectations.lacked_columns import in_having_tables, in_their_tables
 from airflow_anon.expectations.people_in_database import BEYOND, PERSON, STAYS
 from airflow_anon.expectations.persons_named import persons_named
-from airflow_anon.expectations.population import (
-    in_having_tables,
-    in_their_tables,
-    labels_of,
-    read_table,
-    texts_of,
-)
 from engine import InvalidData
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from airflow_anon.expectations.columns import ExpectOnlyReleasedColumns
 from airflow_anon.expectations.figures import PARTS, ExpectReportedFigures
 from airflow_anon.expectations.information import ExpectSomethingToTellApart
 from airflow_anon.expectations.labels import ExpectColumnValuesToBeLabels, allowed_levels, is_label
+from airflow_anon.expectations.listed_people import listed_rows
 from airflow_anon.expectations.persons import FURTHER, KNOWS, PERSONS, TABLES, ExpectPersonsInEachClass
 from airflow_anon.expectations.perturbed import ExpectDrawnValues
-from airflow_anon.expectations.population import listed_rows, population_of, source_of
 from airflow_anon.expectations.privacy_model import ExpectPrivacyModelToHold
 from airflow_anon.expectations.records import Marked
 from airflow_anon.expectations.replaced import ExpectReplacedColumns, pseudonym_keys
@@ -32,6 +32,7 @@ from airflow_anon.expectations.schema import ExpectDeclaredSchema
 from airflow_anon.expectations.shifted import shift_settings
 from airflow_anon.expectations.small_classes import ExpectOnlySmallClassesSuppressed, large_classes
 from airflow_anon.expectations.source_records import staying_rows
+from airflow_anon.expectations.source_settings import population_of, source_of
 from airflow_anon.expectations.stated import FILES, is_number
 from airflow_anon.expectations.suppression import ExpectSuppressionWithinLimit
 from airflow_anon.expectations.traces import ExpectTracesToSatisfyModels

@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from airflow_anon.expectations.base import ReleaseExpectation
+from airflow_anon.expectations.file_texts import texts_of
 from airflow_anon.expectations.persons_named import persons_named
-from airflow_anon.expectations.population import texts_of
 from airflow_anon.expectations.source_records import CELL, LEVEL, PERSONS_OF_ROW, source_records
 from engine import Count, Finding, InvalidData, Message, recount
 

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from airflow_anon.expectations.population import people_by_labels, population_of
+from airflow_anon.expectations.population import people_by_labels
 from airflow_anon.expectations.run import run_suite
+from airflow_anon.expectations.source_settings import population_of
 from airflow_anon.expectations.suite import release_suite
 from engine import InvalidData, NoSolution, load_job, run, verify
 from tests.airflow_anon.expectations import build

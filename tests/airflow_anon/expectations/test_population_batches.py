@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from airflow_anon.expectations import file_texts
 from airflow_anon.expectations import population as module
-from airflow_anon.expectations.population import listed_rows, people_by_labels
+from airflow_anon.expectations.listed_people import listed_rows
+from airflow_anon.expectations.population import people_by_labels
 from engine import InvalidData
 from tests.profiles import examples
 
@@ -48,7 +50,7 @@ def test_any_batches_give_what_counting_by_hand_gives(people, data):
             left[key or ""] -= 1
             expected[label, "released"] += 1
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_BATCH_ROWS", 4)
+        patch.setattr(file_texts, "_BATCH_ROWS", 4)
         patch.setattr(module, "_WAITING", 2)
         population = population_in(Path(folder), people, subset)
         found = people_by_labels(population).to_pylist()
@@ -59,7 +61,7 @@ def test_any_batches_give_what_counting_by_hand_gives(people, data):
 
 
 def test_rows_that_are_no_records_are_counted_over_all_batches(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_BATCH_ROWS", 2)
+    monkeypatch.setattr(file_texts, "_BATCH_ROWS", 2)
     population = population_in(tmp_path, [("a", "b", "x")] * 5, ["x"] * 7 + ["z"])
     with pytest.raises(InvalidData, match="subset: 3 of its rows are no records of the source"):
         people_by_labels(population)
