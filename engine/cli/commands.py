@@ -11,21 +11,16 @@ import argparse
 import errno
 import importlib.util
 import json
-import os
 import signal
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
 
 from engine import __version__
 from engine.cli.compilation import shown_compilation
 from engine.cli.draft import add_init, init_arguments, run_init
 from engine.cli.drift import add_drift, run_drift
-from engine.cli.fingerprint_key import fingerprint_key
 from engine.cli.frontier import (
     add_frontier,
     add_policy,
@@ -37,18 +32,13 @@ from engine.cli.frontier import (
     run_population,
 )
 from engine.cli.place import add_place, run_place
-from engine.cli.target import refuse_no_file, refuse_replacing
+from engine.cli.progress_line import ProgressLine
+from engine.cli.run import add_run, run_job
 from engine.cli.vault import add_vault, airflow_arguments, run_vault
-from engine.errors import EngineError, InvalidData, InvalidJob, VerificationFailed, unreadable
-from engine.job.job import Job, load_job
+from engine.cli.verify import add_verify, run_verify
+from engine.errors import EngineError, InvalidJob, unreadable
+from engine.job.job import load_job
 from engine.job.json_schema import job_schema
-from engine.json_document import strict_json
-from engine.pipeline.summary import figure, summary
-from engine.tables.release_files import CODEBOOK, DATA, JOB, README, REPORT
-
-if TYPE_CHECKING:
-    from engine.pipeline.run import Result
-    from engine.verification import Finding
 
 _FULL = (
     "; no release was made or replaced: make room beside the output, where a release is written first, and in the "
@@ -110,20 +100,8 @@ def _parser() -> argparse.ArgumentParser:
         "--show-values", action="store_true", help="show values that no hierarchy knows; keep this output to yourself"
     )
     check.set_defaults(command=_check)
-    run = commands.add_parser("run", help="run a job on its CSV or Parquet source")
-    run.add_argument("job", metavar="JOB.yaml")
-    run.add_argument("--output", metavar="DIR", help="release folder, instead of the job's output path")
-    run.add_argument("--report", metavar="FILE", help="also write report.json of the release here")
-    run.set_defaults(command=_run)
-    verify = commands.add_parser("verify", help="check a release folder against its job")
-    verify.add_argument("release", metavar="RELEASE_DIR")
-    verify.add_argument("job", metavar="JOB.yaml")
-    verify.add_argument(
-        "--source",
-        metavar="FILE",
-        help="what was de-identified, for a job that counts persons or releases a subset of its source",
-    )
-    verify.set_defaults(command=_verify)
+    add_run(commands).set_defaults(command=run_job)
+    add_verify(commands).set_defaults(command=run_verify)
     add_frontier(commands).set_defaults(command=_frontier)
     add_policy(commands).set_defaults(command=_policy)
     add_population(commands).set_defaults(command=_population)
@@ -178,175 +156,9 @@ def _init(options: argparse.Namespace) -> int:
     return 0
 
 
-def _run(options: argparse.Namespace) -> int:
-    job = load_job(options.job)
-    if job.approval is not None:
-        raise InvalidJob(
-            "approval: the job's releases wait for somebody's approval, which only a run in Airflow can ask for; run "
-            "its DAG, or try the job by `airflow-anon check`, which releases nothing"
-        )
-    target: str | None = options.output or (None if job.output is None else job.output.path)
-    if target is None:
-        raise InvalidJob("output: the job names no path; add one, or give --output DIR")
-    report = Path(options.report) if options.report else None
-    if report is not None:
-        _check_report(report, Path(target), options.job, job)
-    from engine.pipeline.run import run  # noqa: PLC0415 (schema and refused jobs need no numba)
-
-    _exit_when_ended()
-    progress = _Progress(_progress_text) if sys.stderr.isatty() else None
-    try:
-        with shown_compilation():
-            result = run(job, output=target, progress=progress, fingerprint_key=fingerprint_key(make=True))
-    finally:
-        if progress is not None:
-            progress.end()
-    _print_summary(result)
-    if report is not None:
-        _write_report(report, result)
-    return 0
-
-
-def _print_summary(result: Result) -> None:
-    """Say what came out; a full disk or a closed pipe behind the output does not undo a release that is made."""
-    try:
-        print(summary(result.published, result.output), flush=True)
-    except OSError as problem:
-        # else Python would try once more at its end, and fail
-        with suppress(OSError, ValueError), Path(os.devnull).open("wb") as nothing:
-            os.dup2(nothing.fileno(), sys.stdout.fileno())
-        print(
-            f"airflow-anon: the release {result.output} is made; its summary cannot be printed ({unreadable(problem)})",
-            file=sys.stderr,
-        )
-
-
-def _exit_when_ended() -> None:
-    """Let signals that end the process run the code that removes an incomplete release, unless they are ignored."""
-    for number in (signal.SIGTERM, signal.SIGHUP):  # of a task or a pod; of a terminal that is closed
-        if signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, lambda number, _: sys.exit(128 + number))
-
-
-def _write_report(report: Path, result: Result) -> None:
-    try:
-        report.write_text(json.dumps(result.published, indent=2) + "\n", encoding="utf-8")
-    except OSError as problem:
-        with suppress(OSError):
-            if report.is_file():
-                report.unlink()
-        raise InvalidJob(
-            f"--report {report}: cannot be written ({unreadable(problem)}); the release {result.output} is made, and "
-            f"its {REPORT} says the same"
-        ) from None
-
-
-def _check_report(report: Path, output: Path, path: str, job: Job) -> None:
-    """Refuse a report path that would fail only after the release is made, break its manifest, or replace what is read.
-
-    Parameters
-    ----------
-    path : str
-        Of the job's file.
-    """
-    refuse_no_file("--report", report)
-    if output.resolve() in report.resolve().parents:
-        raise InvalidJob(f"--report {report}: is in the release folder, which has a {REPORT} already; name another")
-    refuse_replacing("--report", report, path, job)
-
-
-def _verify(options: argparse.Namespace) -> int:
-    from engine.pipeline.release import check_manifest  # noqa: PLC0415
-
-    job = load_job(options.job)
-    if options.source:
-        job = job.with_source(options.source)
-    folder = Path(options.release)
-    check_manifest(folder)
-    findings = _findings(folder, job)
-    for finding in findings:
-        subject = finding.check if finding.column is None else f"{finding.check} of {finding.column}"
-        print(f"{'holds' if finding.holds else 'FAILS':6} {subject}: {finding.message}")
-    failed = [finding for finding in findings if not finding.holds]
-    others = [str(finding.column) for finding in failed if finding.check == "hierarchy"]
-    if others:
-        raise InvalidData(
-            f"{folder}: was not judged: the hierarchies of {', '.join(others)} are not those that it was made with; "
-            "give them as they were then"
-        )
-    if failed and not any(finding.is_told for finding in failed):
-        raise InvalidData(
-            f"{folder}: what a release alone tells holds: columns, labels, suppression and rows; that its classes are "
-            "of enough persons is stated and not shown; give what was de-identified, with its column "
-            f"{job.subject!r}, as --source"
-        )
-    if failed:
-        raise VerificationFailed(f"{folder}: does not hold what the job demands", list(findings))
-    return 0
-
-
-def _findings(folder: Path, job: Job) -> list[Finding]:
-    from engine.pipeline.documents import compared_documents  # noqa: PLC0415 (errors need no pyarrow)
-    from engine.pipeline.formats import compared_formats  # noqa: PLC0415 (as above)
-    from engine.verification import (  # noqa: PLC0415 (as above)
-        class_table,
-        has_structure,
-        is_of_this_version,
-        release_of,
-        verify,
-    )
-
-    try:
-        report = _report(folder)
-        release = release_of(job, folder)
-    except (OSError, ValueError, InvalidData) as problem:
-        data = DATA if job.tables is None else "the file of a table"
-        raise VerificationFailed(
-            f"{folder}: {data} or {REPORT} is missing or cannot be read ({type(problem).__name__})"
-        ) from None
-    formats = compared_formats(folder, job)
-    key = _key_of(report)
-    classes = class_table(release, job) if has_structure(release.schema, job) else None
-    series = None
-    if job.series is not None:
-        from engine.job.open_series import series_evidence  # noqa: PLC0415 (as above)
-
-        series = series_evidence(job, report)
-    findings = verify(release if classes is None else classes, job, report, series=series, fingerprint_key=key)
-    # what does not hold is described by no document
-    if classes is not None and all(finding.holds or not finding.is_told for finding in findings):
-        if is_of_this_version(report):
-            findings.append(compared_documents(folder, job, report, classes))
-        else:
-            print(f"note   documents: {CODEBOOK}, {README} and {JOB} are of another version, and were not compared")
-    return [*findings, *formats]
-
-
-def _report(folder: Path) -> dict[str, Any]:
-    """Read a report; without one a release would be judged by less."""
-    report = strict_json((folder / REPORT).read_bytes())
-    if not isinstance(report, dict):
-        raise ValueError("is no object")  # noqa: TRY004 (a wrong document, not a wrong argument)
-    return report
-
-
-def _key_of(report: Mapping[str, Any]) -> bytes | None:
-    """Return the key of fingerprints, if the report has some of hierarchies; note where they cannot be compared."""
-    from engine.job.hierarchies_stated import is_stated, why_not_compared  # noqa: PLC0415 (schema and errors need none)
-
-    stated = report.get("hierarchies")
-    if stated is not None and not is_stated(stated):
-        return None  # the verification says so
-    key = None if stated is None else fingerprint_key(make=False)
-    why = why_not_compared(stated, key)
-    if why is not None:
-        print(f"note   hierarchies: judged by those that the job has now; {why}")
-    return key
-
-
 def _frontier(options: argparse.Namespace) -> int:
     job = frontier_job(options)
-    progress = _Progress(progress_text) if sys.stderr.isatty() else None
+    progress = ProgressLine(progress_text) if sys.stderr.isatty() else None
     try:
         with shown_compilation():
             summary = run_frontier(job, options, progress)
@@ -416,26 +228,3 @@ def _airflow_command(name: str, arguments: Sequence[str]) -> int:
         raise InvalidJob(f"{name}: needs Airflow; install airflow-anon[airflow]")
     command = [sys.executable, "-m", f"airflow_anon.{name}", *arguments]
     return subprocess.run(command, check=False).returncode  # noqa: S603 (our own interpreter)
-
-
-def _progress_text(figures: Mapping[str, Any]) -> str:
-    if "area" in figures:
-        return progress_text(figures)
-    loss, bound = figures["information_loss"], figures["lower_bound"]
-    gap = figures.get("gap")
-    proven = "" if gap is None else f" (gap {gap:.2%})"
-    return f"searching: loss {figure(loss)}, bound {figure(bound)}{proven}, {figures['open_boxes']} boxes open"
-
-
-class _Progress:
-    """One line on the terminal that is written over."""
-
-    def __init__(self, text: Callable[[Mapping[str, Any]], str]) -> None:
-        self._text = text
-
-    def __call__(self, figures: Mapping[str, Any]) -> None:
-        print(f"\r\x1b[K{self._text(figures)}", end="", file=sys.stderr, flush=True)
-
-    def end(self) -> None:
-        """Clear the line."""
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)

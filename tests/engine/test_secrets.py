@@ -174,7 +174,7 @@ def test_unexpected_exceptions_of_the_command_line_are_not_quoted(tmp_path, monk
         raise ValueError(f"could not convert {PLANTED}")
 
     write(tmp_path)
-    monkeypatch.setattr("engine.cli.commands.load_job", ends)
+    monkeypatch.setattr("engine.cli.run.load_job", ends)
     assert main(["run", str(tmp_path / "job.yaml")]) == 1
     text = capsys.readouterr().err
     assert PLANTED not in text

@@ -1,0 +1,131 @@
+"""`airflow-anon verify`: a release folder checked against its job.
+
+In: the folder of a release, and the job that made it. Out: one line for each finding.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engine.cli.fingerprint_key import fingerprint_key
+from engine.errors import InvalidData, VerificationFailed
+from engine.job.job import Job, load_job
+from engine.json_document import strict_json
+from engine.tables.release_files import CODEBOOK, DATA, JOB, README, REPORT
+
+if TYPE_CHECKING:
+    from engine.verification import Finding
+
+
+def add_verify(commands: Any) -> argparse.ArgumentParser:
+    """Add the command `verify` to a parser."""
+    verify: argparse.ArgumentParser = commands.add_parser("verify", help="check a release folder against its job")
+    verify.add_argument("release", metavar="RELEASE_DIR")
+    verify.add_argument("job", metavar="JOB.yaml")
+    verify.add_argument(
+        "--source",
+        metavar="FILE",
+        help="what was de-identified, for a job that counts persons or releases a subset of its source",
+    )
+    return verify
+
+
+def run_verify(options: argparse.Namespace) -> int:
+    """Check a release folder, and say what holds; return the exit status.
+
+    Raises
+    ------
+    InvalidData
+        It cannot be judged: its hierarchies are others, or the source is needed and not given.
+    VerificationFailed
+        It does not hold what the job demands.
+    """
+    from engine.pipeline.release import check_manifest  # noqa: PLC0415
+
+    job = load_job(options.job)
+    if options.source:
+        job = job.with_source(options.source)
+    folder = Path(options.release)
+    check_manifest(folder)
+    findings = _findings(folder, job)
+    for finding in findings:
+        subject = finding.check if finding.column is None else f"{finding.check} of {finding.column}"
+        print(f"{'holds' if finding.holds else 'FAILS':6} {subject}: {finding.message}")
+    failed = [finding for finding in findings if not finding.holds]
+    others = [str(finding.column) for finding in failed if finding.check == "hierarchy"]
+    if others:
+        raise InvalidData(
+            f"{folder}: was not judged: the hierarchies of {', '.join(others)} are not those that it was made with; "
+            "give them as they were then"
+        )
+    if failed and not any(finding.is_told for finding in failed):
+        raise InvalidData(
+            f"{folder}: what a release alone tells holds: columns, labels, suppression and rows; that its classes are "
+            "of enough persons is stated and not shown; give what was de-identified, with its column "
+            f"{job.subject!r}, as --source"
+        )
+    if failed:
+        raise VerificationFailed(f"{folder}: does not hold what the job demands", list(findings))
+    return 0
+
+
+def _findings(folder: Path, job: Job) -> list[Finding]:
+    from engine.pipeline.documents import compared_documents  # noqa: PLC0415 (errors need no pyarrow)
+    from engine.pipeline.formats import compared_formats  # noqa: PLC0415 (as above)
+    from engine.verification import (  # noqa: PLC0415 (as above)
+        class_table,
+        has_structure,
+        is_of_this_version,
+        release_of,
+        verify,
+    )
+
+    try:
+        report = _report(folder)
+        release = release_of(job, folder)
+    except (OSError, ValueError, InvalidData) as problem:
+        data = DATA if job.tables is None else "the file of a table"
+        raise VerificationFailed(
+            f"{folder}: {data} or {REPORT} is missing or cannot be read ({type(problem).__name__})"
+        ) from None
+    formats = compared_formats(folder, job)
+    key = _key_of(report)
+    classes = class_table(release, job) if has_structure(release.schema, job) else None
+    series = None
+    if job.series is not None:
+        from engine.job.open_series import series_evidence  # noqa: PLC0415 (as above)
+
+        series = series_evidence(job, report)
+    findings = verify(release if classes is None else classes, job, report, series=series, fingerprint_key=key)
+    # what does not hold is described by no document
+    if classes is not None and all(finding.holds or not finding.is_told for finding in findings):
+        if is_of_this_version(report):
+            findings.append(compared_documents(folder, job, report, classes))
+        else:
+            print(f"note   documents: {CODEBOOK}, {README} and {JOB} are of another version, and were not compared")
+    return [*findings, *formats]
+
+
+def _report(folder: Path) -> dict[str, Any]:
+    """Read a report; without one a release would be judged by less."""
+    report = strict_json((folder / REPORT).read_bytes())
+    if not isinstance(report, dict):
+        raise ValueError("is no object")  # noqa: TRY004 (a wrong document, not a wrong argument)
+    return report
+
+
+def _key_of(report: Mapping[str, Any]) -> bytes | None:
+    """Return the key of fingerprints, if the report has some of hierarchies; note where they cannot be compared."""
+    from engine.job.hierarchies_stated import is_stated, why_not_compared  # noqa: PLC0415 (schema and errors need none)
+
+    stated = report.get("hierarchies")
+    if stated is not None and not is_stated(stated):
+        return None  # the verification says so
+    key = None if stated is None else fingerprint_key(make=False)
+    why = why_not_compared(stated, key)
+    if why is not None:
+        print(f"note   hierarchies: judged by those that the job has now; {why}")
+    return key
