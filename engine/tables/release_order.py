@@ -62,7 +62,7 @@ def in_release_order(
     if not schema.names:
         yield from _by_size(batches, sizes, schema, most)
         return
-    batches = iter(batches)
+    batches = (one for one in batches if one[0].num_rows)
     begun = next(batches, None)
     if begun is not None:
         batches = itertools.chain([begun], batches)

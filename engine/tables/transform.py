@@ -34,6 +34,7 @@ from engine.tables.keyed import REFUSED, KeyedClasses
 from engine.tables.packed import BITS, packed
 from engine.tables.release_order import Placed, in_release_order
 from engine.tables.released_labels import ReleasedLabels, plain_column
+from engine.tables.row_groups import in_row_groups
 from engine.tables.table import Table
 from engine.tables.tuple_index import TupleIndex
 
@@ -233,7 +234,7 @@ class Transformation:
         if self._aggregates is not None:
             released = pa.schema([self.schema.field(name) for name in self._others.names])
             ordered = self._aggregates.applied(ordered, released, self._starred_place)
-        for found, places in ordered:
+        for found, places in in_row_groups(ordered):
             others = self._without_pseudonyms(found, places)
             columns = {**self._labels.columns(places), **dict(zip(others.schema.names, others.columns, strict=True))}
             yield pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)

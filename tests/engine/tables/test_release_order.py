@@ -7,6 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -149,3 +150,24 @@ def test_a_part_of_long_texts_has_fewer_records(tmp_path, monkeypatch):
     assert max(found.num_rows for found, _ in ordered) <= 20
     assert [text for found, _ in ordered for text in found.column(0).to_pylist()] == batch.column(0).to_pylist()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_row_groups_follow_from_the_file_alone(tmp_path, monkeypatch):
+    """Neither how long the texts are in the first batch of a source shows in them, nor that it is left out."""
+    monkeypatch.setattr("engine.tables.release_order.PART_BYTES", 10_000)
+    monkeypatch.setattr("engine.tables.row_groups.in_row_groups.__defaults__", (200, 10_000))
+    attributes = {"age": JOB["attributes"]["age"], "note": {"role": "insensitive"}}
+    job = load_job({**JOB, "attributes": attributes, "suppression_limit": 0.1})
+
+    def sizes(*parts):
+        tables = [pa.table({"age": ages, "note": notes}) for ages, notes in parts]
+        source = pa.Table.from_batches([batch for one in tables for batch in one.to_batches(max_chunksize=50)])
+        assert run(job, source, tmp_path / "release").report["released"] == 600
+        data = pq.read_metadata(tmp_path / "release/data.parquet")
+        return [data.row_group(group).num_rows for group in range(data.num_row_groups)]
+
+    long, short, outliers = ([25] * 300, ["n" * 100] * 300), ([45] * 300, ["n"] * 300), ([95, 96], ["n", "n"])
+    found = [sizes(long, short), sizes(short, long), sizes(outliers, long, short)]
+    assert found == [found[0]] * 3
+    assert len(found[0]) > 3
+    assert max(found[0]) <= 200
