@@ -80,7 +80,7 @@ def compared_generalized(
     compared = None
     if are_numbers(builder, _values(hierarchy)):
         before = numbers_of(builder, hierarchy.labels[0], [0], whole=True)
-        after = numbers_of(builder, labels, [level], whole=are_whole(before))
+        after = numbers_of(builder, labels, [level], whole=are_whole(before, tally.leaves[0][: before.size]))
         span = span_of(builder, [labels[code] for code in np.flatnonzero(shown).tolist()], [level])
         if of_persons is None:
             compared = _means(before, tally.leaves.sum(axis=0)[: before.size], after, shown, span)
@@ -98,7 +98,7 @@ def compared_locally(
     if are_numbers(builder, _values(hierarchy)):
         levels = range(hierarchy.level_count)
         before = numbers_of(builder, hierarchy.labels[0], [0], whole=True)
-        after = numbers_of(builder, labels, levels, whole=are_whole(before))
+        after = numbers_of(builder, labels, levels, whole=are_whole(before, tally.leaves[0][: before.size]))
         span = span_of(builder, [labels[place] for place in np.flatnonzero(tally.cells).tolist()], levels)
         compared = _means(before, tally.leaves.sum(axis=0)[: before.size], after, tally.cells, span)
     return _entry(hierarchy.attribute, [], tally.leaves, compared)
@@ -204,9 +204,12 @@ def _values(hierarchy: Hierarchy) -> list[Label]:
 
 
 def _in_order(builder: HierarchyBuilder, labels: Sequence[Label], level: int) -> list[int]:
-    """Return places of labels by their order if they have one, others after them as they come."""
+    """Return places of labels by their order if they have one, others after them by their text, a missing one last."""
     places = [None if label is None else builder.place(label, level) for label in labels]
-    return sorted(range(len(labels)), key=lambda code: (places[code] is None, places[code] or 0))
+    return sorted(
+        range(len(labels)),
+        key=lambda code: (labels[code] is None, places[code] is None, places[code] or 0, labels[code] or ""),
+    )
 
 
 def _by_value(known: Sequence[object], numbers: NDArray[np.float64] | None) -> list[int]:

@@ -13,6 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.hierarchy.hierarchy import Label
+
 MOST_INDICATORS = 50
 """Indicators of a column; rarer labels have none."""
 
@@ -32,6 +34,17 @@ class Feature(NamedTuple):
     numbers: NDArray[np.float64] | None
 
 
+def by_text(labels: Sequence[Label]) -> tuple[NDArray[np.int64], list[Label]]:
+    """Return the rank of each label, and the labels by rank, with None at the end for suppressed records.
+
+    The codes of labels follow from all values of the source, also from those of records that are left out.
+    """
+    order = sorted(range(len(labels)), key=lambda code: (labels[code] is None, labels[code] or ""))
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.arange(len(order))
+    return ranks, [*(labels[code] for code in order), None]
+
+
 def matrix(features: Sequence[Feature], like: Sequence[Feature]) -> NDArray[np.float64]:
     """Return features as a matrix, shape (records, columns).
 
@@ -47,7 +60,9 @@ def matrix(features: Sequence[Feature], like: Sequence[Feature]) -> NDArray[np.f
 
 def _block(one: Feature, trained: Feature) -> NDArray[np.float64]:
     if one.numbers is None or trained.numbers is None:
-        labels = np.argsort(-np.bincount(trained.codes), kind="stable")[:MOST_INDICATORS]
+        records = np.bincount(trained.codes)
+        # a label that no record has, such as one of a record that was left out, would change what a forest draws
+        labels = np.argsort(-records, kind="stable")[: min(MOST_INDICATORS, np.count_nonzero(records))]
         found: NDArray[np.bool_] = one.codes[:, None] == labels[None, :]
         return found.astype(np.float64)
     known = trained.numbers[trained.codes]

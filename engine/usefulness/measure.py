@@ -24,7 +24,7 @@ from engine.tables.transform import Transformation
 from engine.usefulness.accuracy import baseline, refuse_absent_models, scores
 from engine.usefulness.columns import OfPersons, compared_as_it_is, compared_generalized, compared_locally
 from engine.usefulness.document import ComparedColumn, PredictedTarget, Usefulness
-from engine.usefulness.features import Feature
+from engine.usefulness.features import Feature, by_text
 from engine.usefulness.numbers import are_numbers, are_whole, numbers_of
 from engine.usefulness.persons import numbered, one_of_each, persons_of
 from engine.usefulness.published import FEWEST
@@ -183,11 +183,14 @@ class _Features:
                 shown = codes[np.where(read.suppressed, len(labels) - 1, read.places)]
                 held_out = shown
             else:
-                of_label = [*hierarchy.labels[levels[a]], None]
+                ranks, of_label = by_text(hierarchy.labels[levels[a]])
                 possible = range(int(levels[a]), int(levels[a]) + 1)
-                held_out = hierarchy.codes[levels[a]][leaves].astype(np.int64)
+                held_out = ranks[hierarchy.codes[levels[a]][leaves]]
                 shown = np.where(read.suppressed, len(of_label) - 1, held_out)
-            after = None if before is None else numbers_of(builder, of_label, possible, whole=are_whole(before))
+            after = None
+            if before is not None:
+                of_leaf = np.bincount(leaves[~read.suppressed], minlength=before.size)[: before.size]
+                after = numbers_of(builder, of_label, possible, whole=are_whole(before, of_leaf))
             self.released.append(Feature(shown, after))
             self.held_out.append(Feature(held_out, after))
 

@@ -33,7 +33,7 @@ def numbers_of(
     levels : sequence of int
         Possible levels, the most detailed first; a label is one of the first that may have it.
     whole : bool
-        Whether all values are whole numbers or dates.
+        Whether values are whole numbers or dates.
     """
     return np.array([_number(_extent(hierarchy, label, levels), whole=whole) for label in labels], np.float64)
 
@@ -51,10 +51,17 @@ def span_of(hierarchy: HierarchyBuilder, labels: Sequence[Label], levels: Sequen
     return (min(ends), max(ends)) if ends else None
 
 
-def are_whole(values: NDArray[np.float64]) -> bool:
-    """Tell whether all numbers, of those that are there, are whole."""
-    present = values[~np.isnan(values)]
-    return bool((present == np.floor(present)).all())
+def are_whole(values: NDArray[np.float64], records: NDArray[np.int64]) -> bool:
+    """Tell whether most records have whole numbers, of those that have any: that of one record must not decide.
+
+    Parameters
+    ----------
+    records : int64, shape (values,)
+        With each value, of those that the file shows.
+    """
+    there = ~np.isnan(values)
+    whole = there & (values == np.floor(values))
+    return bool(2 * records[whole].sum() >= records[there].sum())
 
 
 def _extent(hierarchy: HierarchyBuilder, label: Label, levels: Sequence[int]) -> Extent | None:

@@ -144,6 +144,41 @@ def test_how_many_few_records_were_left_out_changes_nothing(tmp_path):
     assert told[0] == told[1]
 
 
+LEFT_OUT = {
+    "with a ZIP code that others have": (95.0, "12100"),
+    "with a ZIP code between those of others": (95.0, "12150"),
+    "with a ZIP code whose label others have": (95.0, "00100"),
+    "with a part of a year": (95.5, "12100"),
+}
+
+
+@pytest.mark.parametrize("level", [0, 2])
+def test_no_value_of_few_records_left_out_changes_anything(tmp_path, level):
+    """All digits are the same: the middle of ages, the order of labels, and what a forest draws."""
+    pytest.importorskip("sklearn", reason="needs the extra 'usefulness'")
+    (tmp_path / "areas.csv").write_text("001;1\n121;1000000\n122;1\n")
+    zips = {"builder": "zip", "populations": str(tmp_path / "areas.csv")}
+    attributes = {
+        **job().document()["attributes"],
+        "age": {"role": "quasi-identifying", "hierarchy": {"builder": "interval", "widths": [10], "type": "decimal"}},
+        "zip": {"role": "quasi-identifying", "hierarchy": zips, "minimum_level": level, "maximum_level": level},
+    }
+    attributes["age"] |= {"minimum_level": 1, "maximum_level": 1}
+    asked = {"columns": ["age", "zip"], "targets": ["ill"], "folds": 2, "records": 400}
+    kept = stays(rare=0)
+    kept = kept.set_column(0, "age", kept["age"].cast(pa.float64()))
+    kept = kept.set_column(1, "zip", pa.array([f"{text}00" for text in kept["zip"].to_pylist()]))
+    made = []
+    for age, code in LEFT_OUT.values():
+        table = pa.concat_tables([kept, pa.table({"age": [age], "zip": [code], "ill": ["no"], "days": [1.0]})])
+        result = run(job(asked, attributes=attributes, **DROP), table, output=tmp_path / "release")
+        assert result.table.num_rows == 600
+        made.append(result.report["usefulness"])
+    assert made == [made[0]] * len(made)
+    if level:
+        assert [one["label"] for one in entry(made[0], "zip")["labels"]] == ["000", "121"]
+
+
 def test_each_record_of_a_local_recoding_is_seen_as_it_is_released(tmp_path):
     wide = {"age": {"role": "quasi-identifying", "hierarchy": {"builder": "age"}}}
     zips = {"zip": {"role": "quasi-identifying", "hierarchy": {"builder": "redaction", "length": 3}}}
