@@ -55,6 +55,8 @@ class Night(NamedTuple):
     ----------
     counted : Counted
         Who is released.
+    left_out : int
+        Persons of tonight's source who are not.
     evidence : SeriesEvidence
         What shows that the promise is kept.
     """
@@ -64,6 +66,7 @@ class Night(NamedTuple):
     stated: SeriesStated
     proposal: Proposal
     evidence: SeriesEvidence
+    left_out: int
 
 
 def with_gone(job: Job, source: Table, series: SeriesRun) -> Table:
@@ -178,6 +181,7 @@ def night_of(
         stated,
         proposal,
         evidence_of(history, proposal, series.key),
+        _left_out(persons, found),
     )
 
 
@@ -185,6 +189,11 @@ def _decided(job: Job, history: History, persons: Persons, random: np.random.Gen
     assert job.series is not None  # noqa: S101 (the caller has asked)
     covers, every, changes = job.series.departures != "report", job.series.judges_every_night, job.series.traces_changes
     return decided(history, persons, job.privacy, random, departures=covers, every=every, changes=changes)
+
+
+def _left_out(persons: Persons, found: Decided) -> int:
+    """Count the persons of tonight's source who are not released; who is gone from it is none of them."""
+    return int(((persons.nights == 0) & ~found.released).sum())
 
 
 def _refuse_waiting(job: Job, found: Decided) -> None:
@@ -237,6 +246,7 @@ def _night_of_cohorts(
         stated,
         proposal,
         evidence_of(history, proposal, series.key),
+        _left_out(persons, found),
     )
 
 

@@ -180,9 +180,11 @@ WAITING = {
 """Who is new on the second night: fewer of a class than can go together, so that all of them wait."""
 
 
+@pytest.mark.parametrize("leave", [0, K + 1])
 @pytest.mark.parametrize("arrivals", ["hold-back", "batch"])
 @pytest.mark.parametrize("kept", [60, 1_200])
-def test_the_report_of_a_series_is_the_same_whoever_waits(tmp_path, kept, arrivals):
+def test_the_report_of_a_series_is_the_same_whoever_waits(tmp_path, kept, arrivals, leave):
+    """Also where some of a class have left, who are not in the source and are not kept in the file."""
     ages = [30, 31, 32, 40, 41, 45]
     draw = random.Random(kept)
     first = [person(n, draw.choice(ages), draw.choice("FM"), draw.choice("ab")) for n in range(kept)]
@@ -190,7 +192,12 @@ def test_the_report_of_a_series_is_the_same_whoever_waits(tmp_path, kept, arriva
         {"builder": "interval", "widths": [10, 20]},
         subject="mrn",
         privacy=[{"model": "k-anonymity", "k": K}],
-        series={"vault": str(tmp_path / "now/vault"), "key_file": str(tmp_path / "now/key"), "arrivals": arrivals},
+        series={
+            "vault": str(tmp_path / "now/vault"),
+            "key_file": str(tmp_path / "now/key"),
+            "arrivals": arrivals,
+            "departures": "keep" if leave else "cover",
+        },
         output={"path": str(tmp_path / "now/release")},
     )
     this["attributes"] |= {"mrn": {"role": "identifying"}, "note": {"role": "insensitive"}}
@@ -204,13 +211,15 @@ def test_the_report_of_a_series_is_the_same_whoever_waits(tmp_path, kept, arriva
     night(first)
     (tmp_path / "now").rename(tmp_path / "first")
     made, files = {}, {}
+    gone = [one for one in first if one[1] < "40" and one[2] == "F"][:leave]
+    stay = [one for one in first if one not in gone]
     for who, waiting in WAITING.items():
         shutil.copytree(tmp_path / "first", tmp_path / "now", dirs_exist_ok=True)
-        made[who] = night([*first, *waiting])
+        made[who] = night([*stay, *waiting])
         files[who] = sorted(map(str, made[who].table.to_pylist()))
         shutil.rmtree(tmp_path / "now")
     assert all(released == files["one"] for released in files.values())
-    assert made["one"].report["released"] == kept
+    assert made["one"].report["released"] == kept - leave
     for truth in made:
         assert consistent(lambda who: made[who].published, made, truth) == list(made)
         assert consistent(lambda who: made[who].report, made, truth) != list(made)
