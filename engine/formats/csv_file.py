@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
@@ -23,13 +24,17 @@ _TYPES = (
     pa.types.is_string,
     pa.types.is_large_string,
     pa.types.is_integer,
-    pa.types.is_floating,
+    pa.types.is_float32,
+    pa.types.is_float64,
     pa.types.is_boolean,
-    pa.types.is_decimal,
+    pa.types.is_decimal128,
     pa.types.is_date,
     pa.types.is_time,
     pa.types.is_timestamp,
 )
+"""Types that Arrow reads from a CSV file again."""
+_LAST_YEAR = 9999
+_MINUTE = {"s": 60, "ms": 60_000, "us": 60_000_000, "ns": 60_000_000_000}
 
 
 def refuse(schema: pa.Schema) -> None:
@@ -55,10 +60,43 @@ def refuse(schema: pa.Schema) -> None:
 
 
 def write(data: Path, target: Path, _: Sequence[DescribedColumn]) -> None:
-    """Write the records of a Parquet file, in their order."""
+    """Write the records of a Parquet file, in their order.
+
+    Raises
+    ------
+    InvalidJob
+        A column has values that are read as others, or as none.
+    """
     with pa.parquet.ParquetFile(data) as file, pa.csv.CSVWriter(target, file.schema_arrow) as writer:
         for batch in file.iter_batches():
+            for name, column in zip(batch.schema.names, batch.columns, strict=True):
+                _refuse_values(name, column)
             writer.write_batch(batch)
+
+
+def _refuse_values(name: str, column: pa.Array) -> None:
+    why = _lost_value(column)
+    if why is not None:
+        raise InvalidJob(
+            f"output.formats: column {name!r} has {why}, which csv cannot hold; convert it in the source query, or "
+            "leave csv out"
+        )
+
+
+def _lost_value(column: pa.Array) -> str | None:
+    """Say of which kind values are that have no text of ISO 8601; None if there are none."""
+    if not (pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)):
+        return None
+    ends = pc.min_max(pc.year(column)).as_py()
+    if ends["min"] is not None and (ends["min"] < 0 or ends["max"] > _LAST_YEAR):
+        return f"years before 0 or after {_LAST_YEAR}"
+    if pa.types.is_timestamp(column.type) and column.type.tz is not None:
+        utc = column.cast(pa.timestamp(column.type.unit, "UTC"))
+        ahead = pc.subtract(*(pc.local_timestamp(times).cast(pa.int64()) for times in (column, utc)))
+        minute = _MINUTE[column.type.unit]
+        if pc.any(pc.not_equal(pc.multiply(pc.divide(ahead, minute), minute), ahead)).as_py():
+            return "times of a zone that then was no whole minutes from UTC"
+    return None
 
 
 def differ(data: Path, written: Path, _: Sequence[DescribedColumn]) -> bool:

@@ -24,6 +24,8 @@ from tests.engine.linked_jobs import tables_of
 
 ROWS = 24
 NOW = dt.datetime(2026, 11, 23, 1, 2, 3, 4000)  # noqa: DTZ001 (a table's times need not have a zone)
+BEFORE_ZONES = dt.datetime(1850, 1, 1, tzinfo=dt.timezone.utc)
+"""When Zurich was 34 minutes and 8 seconds ahead, of which ISO 8601 has the minutes alone."""
 
 
 def job(tmp_path, formats=("parquet", "csv", "dta", "sav"), **more):
@@ -208,6 +210,11 @@ def test_a_release_whose_csv_differs_is_not_made(tmp_path, monkeypatch):
     ("form", "column", "why"),
     [
         ("csv", pa.array([b"x"] * ROWS), "'extra' of type binary"),
+        ("csv", pa.array([np.float16(0.5)] * ROWS), "'extra' of type halffloat"),
+        ("csv", pa.array([Decimal("1.5")] * ROWS, pa.decimal256(50, 1)), "'extra' of type decimal256"),
+        ("csv", pa.array([Decimal("1.5")] * ROWS, pa.decimal64(12, 1)), "'extra' of type decimal64"),
+        ("csv", pa.array([2_932_897] * ROWS, pa.int32()).cast(pa.date32()), "'extra' has years before 0 or after 9999"),
+        ("csv", pa.array([BEFORE_ZONES] * ROWS, pa.timestamp("us", "Europe/Zurich")), "'extra' has times of a zone"),
         ("dta", pa.array([Decimal("1.5")] * ROWS), "'extra' of type decimal128"),
         ("dta", pa.array([NOW] * ROWS, pa.timestamp("us", "UTC")), "'extra' of type timestamp"),
         ("dta", pa.array([2**53 + 1] * ROWS), "'extra' has whole numbers beyond"),
