@@ -168,7 +168,7 @@ class ExpectPersonsInEachClass(ReleaseExpectation):
     def _parts_shared(self, model: Mapping[str, Any], shared: pd.Series) -> Finding:
         """Judge a model of an attacker who knows some rows: of the persons who share a part, or of their values."""
         name = model.get("attribute")
-        required = self.minimum if name is None else model["l"]
+        required = model["k"] if name is None else model["l"]
         few = int((shared < required).sum())
         message = Message.of(
             "{few} of {persons} persons share {rows} of their rows with fewer than {required} {what}",

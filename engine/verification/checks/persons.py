@@ -28,9 +28,6 @@ from engine.verification.recount import recount
 from engine.verification.tolerance import same
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from engine.job.job import Job
     from engine.tables.class_table import ClassTable
     from engine.verification.records.source_records import SourceRecords
@@ -126,7 +123,7 @@ def _same_further_rows(file: PersonsOfFile, report: Mapping[str, Any]) -> bool:
 def _judged(file: PersonsOfFile, job: Job, model: Any, *, kept: bool) -> Finding:
     name = model.sensitive_attribute
     if file.found_among is not None:
-        return _parts_shared(file.found_among, job) if name is None else _values_shared(file, job, model)
+        return _parts_shared(file, job, model) if name is None else _values_shared(file, job, model)
     table, classes = file.counted(name, kept=kept)
     attribute = None if name is None else job.attributes[name]
     found = recount(table, [CELL], model, attribute=attribute, kept=classes)
@@ -141,22 +138,24 @@ def _judged(file: PersonsOfFile, job: Job, model: Any, *, kept: bool) -> Finding
     )
 
 
-def _parts_shared(found_among: NDArray[np.int64], job: Job) -> Finding:
+def _parts_shared(file: PersonsOfFile, job: Job, model: Any) -> Finding:
     """Judge k-anonymity of the parts of pictures, of an attacker who knows some rows."""
-    few = int((found_among < job.minimum_persons).sum())
+    among, least = file.found_among, model.minimum_class_size
+    assert among is not None  # noqa: S101 (see `_judged`)
+    few = int((among < least).sum())
     return Finding(
         "k-anonymity",
         holds=few == 0,
-        observed=int(found_among.min()) if found_among.size else None,
-        required=job.minimum_persons,
+        observed=int(among.min()) if among.size else None,
+        required=least,
         sense="at-least",
         column=None,
         message=Message.of(
             "{few} of {persons} persons share {rows} of their rows with fewer than {least}",
             few=Count(few),
-            persons=Count(found_among.size),
+            persons=Count(among.size),
             rows=job.known,
-            least=job.minimum_persons,
+            least=least,
         ),
     )
 

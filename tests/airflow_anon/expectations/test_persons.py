@@ -229,7 +229,7 @@ ATTACKERS = [
     ("all-rows", [SIZE, DIVERSE, CLOSENESS]),
     ({"rows": 1}, [SIZE]),
     ({"rows": 2}, [SIZE]),
-    ({"rows": 3}, [SIZE]),
+    ({"rows": 3}, [SIZE, {"model": "k-anonymity", "k": 2}]),
 ]
 
 

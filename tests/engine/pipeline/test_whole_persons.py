@@ -94,6 +94,16 @@ def test_an_independent_recount_finds_nobody_below_k(knows, limit):
         assert report["classes"]["number"] == pictures.nunique()
 
 
+@pytest.mark.parametrize("knows", ["any-row", *ATTACKERS], ids=str)
+def test_each_of_two_sizes_is_judged_by_its_own(knows):
+    frame = few_wards()
+    report = run(
+        job(privacy=[{"model": "k-anonymity", "k": 3}, *SIZE], knows=knows, suppression_limit=0.3), frame
+    ).report
+    assert [(entry["required"], entry["holds"]) for entry in report["privacy"]] == [(3, True), (5, True)]
+    assert len({entry["observed"] for entry in report["privacy"]}) == 1
+
+
 def test_who_knows_more_costs_more():
     frame = few_wards(600)
     losses = [
