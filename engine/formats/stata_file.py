@@ -95,7 +95,7 @@ def write(data: Path, target: Path, columns: Sequence[DescribedColumn]) -> None:
 def _variable(name: str, column: pa.ChunkedArray, described: DescribedColumn | None) -> Any:
     import pandas as pd  # noqa: PLC0415 (as above)
 
-    if described is not None and "labels" in described:
+    if described is not None and described.get("labels"):
         labels = [one["label"] for one in described["labels"]]
         return pd.Categorical(column.to_pandas(), categories=labels, ordered=described["ordered"])
     _refuse_values(name, column)
@@ -130,7 +130,7 @@ def differ(data: Path, written: Path, columns: Sequence[DescribedColumn]) -> boo
     """Return whether a .dta file has other records than a Parquet file, or has them in another order."""
     import pandas as pd  # noqa: PLC0415 (as above)
 
-    labelled = {column["column"] for column in columns if "labels" in column}
+    labelled = {column["column"] for column in columns if column.get("labels")}
     with pa.parquet.ParquetFile(data) as file:
         try:
             # the last read of an iterator closes the file

@@ -236,6 +236,21 @@ def test_what_a_format_cannot_hold_is_refused_by_name(tmp_path, form, column, wh
     assert not (tmp_path / "release").exists()
 
 
+@pytest.mark.parametrize("form", ["csv", "dta", "sav"])
+def test_a_release_without_a_record_has_its_files(tmp_path, form):
+    document = job(tmp_path, ["parquet", form], **{name: {"accept": "unique"} for name in MORE})
+    document["attributes"]["age"] = {"role": "identifying"}
+    document["privacy"] = [{"model": "k-anonymity", "k": ROWS}]
+    changes = {"suppression_limit": 1, "allow_empty_information": True}
+    document["output"]["suppressed"] = "drop"
+    result = run({**document, **changes}, table=table(**MORE))
+    assert result.table.num_rows == 0
+    read = {"csv": pd.read_csv, "dta": pd.read_stata, "sav": pd.read_spss}[form]
+    frame = read(tmp_path / "release" / f"data.{form}")
+    assert len(frame) == 0
+    assert list(frame) == result.table.column_names
+
+
 def test_a_mean_of_decimals_is_a_double_that_stata_and_spss_hold(tmp_path):
     cost = pa.array([Decimal(number) / 4 for number in range(ROWS)], pa.decimal128(10, 2))
     document = job(tmp_path, ["parquet", "dta", "sav"], cost={"role": "quasi-identifying", "microaggregation": "mean"})
