@@ -89,8 +89,7 @@ def write(data: Path, target: Path, columns: Sequence[DescribedColumn]) -> None:
     described = {column["column"]: column for column in columns if column["column"] in table.schema.names}
     codes = {name: _codes(name, column) for name, column in described.items() if "labels" in column}
     for name in table.schema.names:
-        if name not in codes:
-            _refuse_values(name, table[name])
+        _refuse_values(name, table[name])
     pyreadstat.write_sav(
         pd.DataFrame({name: _variable(table[name], codes.get(name)) for name in table.schema.names}),
         str(target),

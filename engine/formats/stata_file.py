@@ -95,10 +95,10 @@ def write(data: Path, target: Path, columns: Sequence[DescribedColumn]) -> None:
 def _variable(name: str, column: pa.ChunkedArray, described: DescribedColumn | None) -> Any:
     import pandas as pd  # noqa: PLC0415 (as above)
 
+    _refuse_values(name, column)
     if described is not None and described.get("labels"):
         labels = [one["label"] for one in described["labels"]]
         return pd.Categorical(column.to_pandas(), categories=labels, ordered=described["ordered"])
-    _refuse_values(name, column)
     found = _plain(column)
     return pd.Series(found, dtype=object if found.dtype == object else None)
 

@@ -281,6 +281,17 @@ def test_labels_that_spss_would_cut_are_refused(tmp_path):
     assert not (tmp_path / "release").exists()
 
 
+@pytest.mark.parametrize(
+    ("form", "end", "why"),
+    [("dta", "\0", "a NUL character"), ("sav", "\0", "a NUL character"), ("sav", " ", "a space at the end")],
+)
+def test_labels_that_a_format_would_change_are_refused_by_name(tmp_path, form, end, why):
+    wards = [f"{ward}{end}" for ward in "ab"] * (ROWS // 2)
+    with pytest.raises(InvalidJob, match=f"'ward' has texts with {why}"):
+        run(job(tmp_path, ["parquet", form]), table=table(ward=pa.array(wards)))
+    assert not (tmp_path / "release").exists()
+
+
 def test_csv_of_one_column_would_lose_records():
     with pytest.raises(InvalidJob, match="needs two columns"):
         csv_file.refuse(pa.schema([("age", pa.string())]))
