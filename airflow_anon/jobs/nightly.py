@@ -283,10 +283,8 @@ def _settings(job: Job) -> Any:
 
 def _dag_arguments(job: Job) -> dict[str, Any]:
     settings = _settings(job)
-    start = pendulum.datetime(*settings.start_date.timetuple()[:3], tz=settings.timezone)
     return {
-        "schedule": settings.schedule,
-        "start_date": start,
+        **schedule_and_start(settings),
         "catchup": False,
         "max_active_runs": 1,
         "description": settings.description,
@@ -295,6 +293,12 @@ def _dag_arguments(job: Job) -> dict[str, Any]:
         "doc_md": _documentation(job),
         "params": check_parameter(),
     }
+
+
+def schedule_and_start(settings: Any) -> dict[str, Any]:
+    """Return the arguments of a DAG that say when it runs, by a `dag` section."""
+    start = pendulum.datetime(*settings.start_date.timetuple()[:3], tz=settings.timezone)
+    return {"schedule": settings.schedule, "start_date": start}
 
 
 def _documentation(job: Job) -> str:

@@ -70,7 +70,7 @@ def tables_dag(dag_id: str, folder: str | Path, **overrides: Any) -> DAG:
             deidentification_task_group(job, group_id=group_id(), default_args={**task_arguments(job), **own})
             tables.take(job, f"job {job.name}")
 
-        add_groups(files, add)
+        add_groups(files, add, recorded=True)
         if not dag.tasks:
             EmptyOperator(task_id=NOTHING, doc_md="The folder has no job file, so there is nothing to de-identify.")
     return dag

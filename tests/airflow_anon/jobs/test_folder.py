@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pendulum
 import pytest
 import yaml
 from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db
@@ -131,6 +132,26 @@ def test_a_table_that_is_taken(folder):
 def test_a_broken_file_never_takes_the_place_of_a_good_one(folder):
     write(folder, "a_first.yaml", name="good", suppresion_limit=1)
     assert broken(deidentification_dags(folder)) == {"good-broken", "misspelt"}
+
+
+@pytest.mark.parametrize(
+    ("section", "schedule"),
+    [
+        ({"schedule": None}, None),
+        ({"schedule": "0 3 * * 0", "timezone": "Europe/Berlin", "start_date": "2026-02-03"}, "0 3 * * 0"),
+        ({"owner": "clinic"}, "@daily"),
+        ({"schedule": "nightly"}, "@daily"),
+        ({"schedule": "0 3 * * 0", "timezone": "Nowhere"}, "@daily"),
+    ],
+)
+def test_a_broken_job_runs_when_the_job_would(folder, section, schedule):
+    """The file may be mended before a run begins that Airflow made meanwhile, and then it is a run of the job."""
+    write(folder, "timed.yaml", suppresion_limit=1, dag=section)
+    dag = deidentification_dags(folder)["timed"]
+    assert BROKEN_TAG in dag.tags
+    assert dag.schedule == schedule
+    if "start_date" in section:
+        assert dag.start_date == pendulum.datetime(2026, 2, 3, tz="Europe/Berlin")
 
 
 def test_a_missing_folder_is_an_error_and_no_empty_schedule(tmp_path):

@@ -92,6 +92,17 @@ def test_two_jobs_with_one_table(folder):
     )
 
 
+def test_a_broken_file_tells_of_its_own_group_alone(folder):
+    """Where it broke during a run, its task ends the attempt of the group that there was: not that of another job."""
+    write(folder, "a_twice", extends="_common.yaml", name="people", suppresion_limit=0.1)
+    write(folder, "b_people", extends="_common.yaml", name="people")
+    write(folder, "c.broken", extends="_common.yaml", name="sick.people", suppresion_limit=0.1)
+    dag = tables_dag("tables", folder)
+    twice, broken = dag.get_task("a_twice_yaml_is_broken"), dag.get_task("c_broken_yaml_is_broken")
+    assert twice.job_name is None
+    assert (broken.job_name, broken.group) == ("sick.people", "sick_people.")
+
+
 @pytest.mark.airflow
 def test_a_table_that_fails_stops_no_other(world, folder):
     write(folder, "a_refused", extends="_common.yaml", name="refused", privacy=[{"model": "k-anonymity", "k": 10**9}])

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+import uuid
 from datetime import datetime, timezone
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from airflow.models.taskinstance import TaskInstance
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk.exceptions import AirflowRuntimeError, ErrorType
 from airflow.sdk.execution_time.comms import ErrorResponse
+from airflow.utils.session import create_session
+from sqlalchemy import insert, select
 
 from airflow_anon.frontier_dag import frontier_dag
 from airflow_anon.jobs import deidentification_dag, deidentification_dags
@@ -160,8 +164,18 @@ def test_a_process_that_outlives_its_run_brings_no_staging_back(world, job, monk
     assert world.left() == []
 
 
+def began_before(context, task_id):
+    """Give the run a task of the job that its file was, as Airflow leaves it: removed."""
+    run = context["dag_run"]
+    table = TaskInstance.__table__
+    with create_session() as session:
+        own = select(table).where(table.c.run_id == run.run_id, table.c.task_id == context["ti"].task_id)
+        row = dict(session.execute(own).mappings().one())
+        session.execute(insert(table).values({**row, "id": uuid.uuid4(), "task_id": task_id, "state": "removed"}))
+
+
 def test_a_job_file_that_breaks_while_its_run_is_under_way(world):
-    """Airflow goes on with the tasks of the broken DAG: they remove what the tasks before have staged."""
+    """Airflow goes on with the tasks of the broken DAG: they end the attempt, and remove what the tasks have staged."""
     path = world.job("hospital_stays", suppression_limit=7)
     dag = deidentification_dags(path.parent)[NAME]
     broken = dag.get_task("job_file_is_broken")
@@ -171,13 +185,41 @@ def test_a_job_file_that_breaks_while_its_run_is_under_way(world):
         staged = run_folder(world.staging, NAME, context["dag_run"].run_id, NAME)
         prepare(staged, world.staging)
         (staged / "source.parquet").write_bytes(b"patients")
+        began_before(context, "record_attempt")
         fails(context)
 
     broken.execute = execute
     run = world.run_dag(dag)
     assert run.state == "failed"
-    assert states(run) == {"job_file_is_broken": "failed", "remove_staging": "success"}
+    assert states(run) == {
+        "job_file_is_broken": "failed",
+        "remove_staging": "success",
+        "record_attempt": "removed",
+    }
     assert world.left() == []
+    (entry,) = open_ledger().entries()
+    assert (entry.job, entry.run_id, entry.outcome, entry.attempt) == (NAME, run.run_id, "failed", 1)
+    reason = open_ledger().document(entry.sequence)["reason"]
+    assert (reason["task"], reason["error"]) == ("job_file_is_broken", "InvalidJob")
+    assert "suppression_limit" in reason["message"]
+
+
+@pytest.mark.parametrize("conf", [None, {"check_only": True}])
+def test_a_run_that_attempted_nothing_has_no_entry(world, conf):
+    """It began with a file that was broken, or was to check only."""
+    path = world.job("hospital_stays", suppression_limit=7)
+    dag = deidentification_dags(path.parent)[NAME]
+    broken = dag.get_task("job_file_is_broken")
+    fails = broken.execute
+
+    def execute(context):
+        if conf is not None:
+            began_before(context, "record_attempt")
+        fails(context)
+
+    broken.execute = execute
+    assert world.run_dag(dag, run_conf=conf).state == "failed"
+    assert not open_ledger().exists()
 
 
 @pytest.mark.slow
