@@ -11,6 +11,7 @@ import dataclasses
 import json
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from airflow_anon.ledger.address import VARIABLE, open_ledger
@@ -66,7 +67,7 @@ def _list(ledger: Ledger, options: argparse.Namespace) -> int:
         raise LedgerError(f"--limit {options.limit}: must be 1 or more")
     if not ledger.exists():
         raise LedgerError(f"ledger {ledger.address}: does not exist, so there is nothing to list")
-    entries = ledger.entries() if options.job is None else ledger.of_job(options.job)
+    entries = ledger.entries() if options.job is None else _of_job(ledger, options.job)
     entries = [entry for entry in entries if options.outcome in (None, entry.outcome)][: options.limit]
     table = [dict(zip(_LISTED, _LISTED, strict=True)), *(_line(entry) for entry in entries)]
     widths = {name: max(len(line[name]) for line in table) for name in _LISTED}
@@ -76,6 +77,23 @@ def _list(ledger: Ledger, options: argparse.Namespace) -> int:
         )
         sys.stdout.write("  ".join(cells).rstrip() + "\n")
     return 0
+
+
+def _of_job(ledger: Ledger, job: str) -> list[Entry]:
+    """Return the entries of a job, newest first.
+
+    Raises
+    ------
+    LedgerError
+        The ledger has none of it.
+    """
+    found = ledger.of_job(job)
+    if not found:
+        known = sorted({entry.job for entry in ledger.latest()})
+        near = get_close_matches(job, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else "list all entries without --job"
+        raise LedgerError(f"--job {job}: no entry of such a job is in the ledger {ledger.address}; {hint}")
+    return found
 
 
 def _line(entry: Entry) -> dict[str, str]:

@@ -138,6 +138,15 @@ def test_list_is_newest_first_and_filtered(run):
     assert listed("--job", "visits", "--outcome", "refused") == []
 
 
+@pytest.mark.parametrize(("job", "hint"), [("visit", "did you mean 'visits'"), ("labs", "without --job")])
+def test_a_job_without_an_entry_is_no_empty_list(url, capsys, job, hint):
+    assert main(["list", "--job", job, "--ledger", url]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert f"--job {job}: no entry of such a job" in told.err
+    assert hint in told.err
+
+
 def test_no_text_of_a_job_steers_the_terminal(run):
     status, text = run("list")
     assert status == 0
