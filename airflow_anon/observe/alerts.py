@@ -21,6 +21,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Literal
 
 from airflow_anon.disclosure.ledger_rows import row_figures
+from airflow_anon.observe.moments import moment_words
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry, Ledger
@@ -224,15 +225,15 @@ def _notice(entry: Entry) -> Alert:
 
 def _given_up(entry: Entry) -> Alert:
     happened = (
-        f"releases in one of its shares were given up as gone for good on {entry.recorded_at}: they may still lie "
-        "where they were"
+        f"releases in one of its shares were given up as gone for good on {moment_words(entry.recorded_at)}: "
+        "they may still lie where they were"
     )
     text = f"Job {entry.job} (DAG {entry.dag_id}): {happened}; ledger entry {entry.sequence}"
     return Alert("given-up", text, happened, entry.job, entry.sequence)
 
 
 def _recalled(entry: Entry) -> Alert:
-    happened = f"was recalled on {entry.recorded_at}: readers do not get it any more, and may have copies"
+    happened = f"was recalled on {moment_words(entry.recorded_at)}: readers do not get it any more, and may have copies"
     text = f"Job {entry.job}, release {entry.release_id} (DAG {entry.dag_id}) {happened}; ledger entry {entry.sequence}"
     return Alert("recalled", text, f"release {entry.release_id} {happened}", entry.job, entry.sequence)
 

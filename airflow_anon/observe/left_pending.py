@@ -9,9 +9,10 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from airflow_anon.observe.alerts import NOTICES, RELEASED, Alert, AlertSettings
+from airflow_anon.observe.moments import moment_of, moment_words
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry, Ledger, Pending
@@ -69,31 +70,22 @@ def _in_shares_of(ledger: Ledger, entries: Sequence[Entry], others: Sequence[Pen
 
 def _has_run_since(ledger: Ledger, pending: Pending) -> bool:
     ended = (entry for entry in ledger.of_job(pending.job) if entry.outcome not in NOTICES)
-    newest, since = next(ended, None), _moment(pending.since)
-    last = None if newest is None else _moment(newest.recorded_at)
+    newest, since = next(ended, None), moment_of(pending.since)
+    last = None if newest is None else moment_of(newest.recorded_at)
     return last is not None and since is not None and last > since
 
 
 def _hours(pending: Pending, now: dt.datetime) -> float:
     """Return how long a publication is pending; for ever if somebody changed the time in its row."""
-    since = _moment(pending.since)
+    since = moment_of(pending.since)
     return math.inf if since is None else (now - since) / dt.timedelta(hours=1)
 
 
-def _moment(text: Any) -> dt.datetime | None:
-    """Return a moment of a row; None if the row was changed to something else."""
-    try:
-        found = dt.datetime.fromisoformat(text)
-    except (TypeError, ValueError):
-        return None
-    return found if found.tzinfo else None
-
-
 def _alert(pending: Pending) -> Alert:
-    since = "an unknown time" if _moment(pending.since) is None else pending.since
     happened = (
-        f"its publication is pending since {since}, and no run has ended it; if its run does not go on, end it where "
-        f"the workers run, with its shares mounted, by `airflow-anon settle {pending.job}/{pending.release_id}`"
+        f"its publication is pending since {moment_words(pending.since)}, and no run has ended it; if its run does "
+        f"not go on, end it where the workers run, with its shares mounted, by "
+        f"`airflow-anon settle {pending.job}/{pending.release_id}`"
     )
     text = f"Job {pending.job}, release {pending.release_id} (DAG {pending.dag_id}, run {pending.run_id}): {happened}"
     return Alert("pending", text, f"release {pending.release_id}: {happened}", pending.job)

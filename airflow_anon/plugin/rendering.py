@@ -44,6 +44,7 @@ def _environment() -> jinja2.Environment:
         figure=words.figure,
         signed=words.signed,
         moment=words.moment,
+        coded=words.coded,
         duration=words.duration,
         size=words.size,
         written=words.written,

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from collections.abc import Mapping
 from typing import Any, TypeGuard
+
+from markupsafe import Markup, escape
 
 from engine import glossary
 
 NONE = "–"  # noqa: RUF001 (the sign for no figure)
 MINUS = "−"  # noqa: RUF001 (the minus sign)
+_BACKTICKS = re.compile("`([^`]+)`")
 
 
 def percent(value: Any) -> str:
@@ -77,6 +81,11 @@ def moment(value: Any) -> str:
     if found.tzinfo is not None:
         found = found.astimezone(dt.timezone.utc)
     return f"{found:%Y-%m-%d %H:%M:%S}"
+
+
+def coded(text: Any) -> Markup:
+    """Write a sentence for a page: what stands between backticks, such as a command, as code."""
+    return Markup(_BACKTICKS.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 (escaped)
 
 
 def duration(value: Any) -> str:

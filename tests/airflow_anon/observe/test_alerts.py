@@ -241,7 +241,7 @@ def test_a_share_that_was_given_up_is_told_until_something_is_released():
     assert kinds(alerts_of(entry_of(9, outcome="failed"), [before], notices=[said])) == ["failed", "given-up"]
     (alert,) = alerts_of(entry_of(10), [before], notices=[said])
     assert (alert.kind, alert.sequence, alert.job) == ("given-up", 8, "stays")
-    assert "releases in one of its shares were given up as gone for good on 2026-03-02" in alert.text
+    assert "releases in one of its shares were given up as gone for good on 2026-03-02 09:00:00 UTC:" in alert.text
     assert alerts_of(entry_of(11), [entry_of(10), before], notices=[said]) == []
     assert kinds(alerts_of(said, [before])) == ["given-up"]
 

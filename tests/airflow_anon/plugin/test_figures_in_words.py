@@ -59,3 +59,9 @@ def test_the_journalist_risk_says_whether_a_population_was_given(given, said):
     meanings = [one["meaning"] for one in told["measures"] if one["name"].startswith("journalist")]
     assert ["no population was given" in meaning for meaning in meanings] == [said] * 2
     assert told["beside_population"] is not said
+
+
+def test_a_command_in_a_sentence_is_code_and_nothing_else_is_markup():
+    assert words.coded("run `airflow-anon settle <b>` & `x") == (
+        "run <code>airflow-anon settle &lt;b&gt;</code> &amp; `x"
+    )
