@@ -57,10 +57,13 @@ def compared(document: Document, before: Document) -> Compared:
     -------
     Compared
         `levels` and `settings` list changes only; `causes` has what changed of "data", "configuration", "software".
+        What one of them does not tell, as an attempt that ended early, is no change.
     """
-    settings = differences(*without_groups(before.job, document.job))
+    both = before.job.document is not None and document.job.document is not None
+    settings = differences(*without_groups(before.job, document.job)) if both else []
     data = _data(document, before)
-    versions = differences(before.versions or {}, document.versions or {})
+    then, now = before.versions or {}, document.versions or {}
+    versions = differences(*({name: one[name] for name in then if name in now} for one in (then, now)))
     levels = _levels(document, before)
     found: dict[Cause, bool] = {
         "data": data == "changed",

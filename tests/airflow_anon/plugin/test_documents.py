@@ -112,6 +112,15 @@ def test_nothing_changed():
     assert (told["levels"], told["settings"], told["versions"], told["causes"]) == ([], [], [], [])
 
 
+def test_what_an_attempt_does_not_tell_is_no_change():
+    """A job file that broke during the run tells no job any more; an attempt that ended early names no packages."""
+    early = unreleased("failed")
+    early["job"], early["versions"] = {"sha256": None}, {"airflow": "3.3.2"}
+    told = compared(early, released())
+    assert (told["settings"], told["versions"], told["causes"]) == ([], [], [])
+    assert "Changed since: nothing that is recorded" in told["verdict"]
+
+
 def test_a_change_that_nothing_explains_is_said_to_be_one():
     assert "nothing that is recorded explains it" in compared(released(age=3), released(age=2))["verdict"]
 
@@ -650,8 +659,11 @@ def test_a_publication_that_stayed_pending_is_an_alert(get, ledger):
     told = {job["job"]: job["alerts"] for job in get("/api/jobs?alerts=1").json()["jobs"]}
     kinds = {job: [one["kind"] for one in alerts] for job, alerts in told.items()}
     assert kinds == {"stays": ["pending"], "first": ["pending"]}
-    text = Page(get("/?alerts=1").text).text
-    assert "its publication is pending since 2026-03-01T02:20:00+00:00, and no run has ended it" in text
+    page = get("/?alerts=1").text
+    assert "<code>airflow-anon settle first/20260401T000000Z-00000000</code>" in page
+    text = Page(page).text
+    assert "`" not in text
+    assert "its publication is pending since 2026-03-01 02:20:00 UTC, and no run has ended it" in text
     assert "airflow-anon settle first/20260401T000000Z-00000000" in text
 
 
