@@ -28,6 +28,8 @@ QUOTABLE_STARTS = (
     "attempt to write a readonly database",
     "failed to open",
     "lost connection to",
+    "your password has expired",
+    "you must set password",
 )
 # MariaDB's syntax error quotes the query from there on, with its literals, and has the state of a missing right.
 UNQUOTABLE_NUMBERS = (1064,)

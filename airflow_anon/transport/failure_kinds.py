@@ -11,10 +11,15 @@ _CONNECTING = re.compile(
 """How drivers begin when there is no connection yet, so that no text is of a record."""
 
 _BY_TEXT = (
-    (r"refused", "refused"),
+    (r"refused|failed: no such file or directory", "refused"),
     (r"translate host name|resolve host|name or service|name resolution|nodename nor|getaddrinfo|no such host", "name"),
-    (r"password|authentication|pg_hba|access denied|role \"[^\"]*\" does not exist", "authentication"),
+    (
+        r"password|authentication|pg_hba|access denied|role \"[^\"]*\" (does not exist|is not permitted to log in)"
+        r"|permission denied for database",
+        "authentication",
+    ),
     (r"database \"[^\"]*\" does not exist|unknown database", "database"),
+    (r"starting up|shutting down|in recovery mode|accepting connections|closed the connection", "not ready"),
     (r"too many (clients|connections)|remaining connection slots", "full"),
     (r"\bssl\b|\btls\b|certificate", "TLS"),
     (r"timeout expired|timed out|timeout", "timeout"),
@@ -32,9 +37,11 @@ _WORDS = {
     "authentication": "the database did not accept the user or the password; correct them in the connection, or let "
     "the server admit this user from here",
     "database": "there is no such database on the server; correct the schema of the connection",
+    "not ready": "the server takes no connections now: it starts, stops, or lets nobody in; try again later",
     "full": "the database has no more connections free; try again later",
     "timeout": "the server did not answer in time; look at the network between",
     "route": "the network does not lead to the host; look at the network between",
+    "other": "no connection could be made; the database's own log says why",
 }
 
 
@@ -55,7 +62,7 @@ def connection_failure(text: str, state: str | None) -> str | None:
         return None
     if _CONNECTING.search(text.splitlines()[0] if text else "") is None:
         return None
-    return next((_WORDS[kind] for pattern, kind in _BY_TEXT if re.search(pattern, text, re.IGNORECASE)), None)
+    return _WORDS[next((kind for pattern, kind in _BY_TEXT if re.search(pattern, text, re.IGNORECASE)), "other")]
 
 
 def is_wrong_query(text: str, state: str | None) -> bool:

@@ -107,6 +107,19 @@ def test_tls(monkeypatch, tmp_path, transport, server):
         ("28000", 'no pg_hba.conf entry for host "127.0.0.1"', "the database did not accept the user or the password"),
         ("3D000", 'database "clinic" does not exist', "there is no such database on the server"),
         ("53300", "sorry, too many clients already", "the database has no more connections free"),
+        (
+            "28000",
+            'role "reader" is not permitted to log in',
+            "the database did not accept the user or the password",
+        ),
+        (
+            "42501",
+            'permission denied for database "clinic"',
+            "the database did not accept the user or the password",
+        ),
+        ("57P03", "the database system is starting up", "the server takes no connections now"),
+        ("55000", 'database "clinic" is not currently accepting connections', "the server takes no connections now"),
+        ("58P01", "could not open file", "no connection could be made; the database's own log says why"),
     ],
 )
 def test_what_the_server_answers(monkeypatch, tmp_path, transport, server, state, text, told):
