@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 LATER = {"records_below_11", "share_below_11"}
 """Risks that reports of earlier versions do not have."""
+_TOO_MANY = 2**63
+"""No table has so many records, and shares of larger numbers are no doubles."""
 
 
 def malformed(report: Any, quasi_identifiers: Sequence[str], *, local: bool = False) -> Finding | None:
@@ -191,4 +193,4 @@ def _is_class(stated: Any, suppressed: int | None) -> bool:
 
 
 def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _TOO_MANY

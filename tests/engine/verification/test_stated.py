@@ -68,6 +68,12 @@ def test_another_value_at_any_place_is_found(release, data):
     assert failed(verify(table, job, report)) != []
 
 
+@pytest.mark.parametrize("number", [2**63, 10**400])
+def test_more_records_than_any_table_has_are_no_number_of_records(release, number):
+    job, table, report = release
+    assert failed(verify(table, job, {**report, "rows": number})) == ["report"]
+
+
 @pytest.mark.parametrize(
     ("place", "value"),
     [
