@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.errors import InvalidJob, VaultRefused
+from engine.errors import InvalidJob, VaultRefused, VerificationFailed
 from engine.job.document import without_folders
 from engine.job.job import Job
 from engine.key_file import KeyFile
@@ -97,12 +97,14 @@ def series_evidence(job: Job, report: Mapping[str, Any] | None) -> SeriesEvidenc
     Raises
     ------
     InvalidJob, VaultRefused
-        The report names no release, or key or vault cannot be used, or the vault does not know it.
+        Key or vault cannot be used.
+    VerificationFailed
+        The report names no release, or one that the vault does not know.
     """
     stated = (report or {}).get("series")
     release_id = stated.get("release_id") if isinstance(stated, Mapping) else None
     if not isinstance(release_id, str) or job.series is None:
-        raise VaultRefused("the report names no release of a series; give the report of the run")
+        raise VerificationFailed("report: names no release of a series; give the report of the run")
     opened = open_series(job, release_id, make=False)
     return evidence_in(opened.vault, opened.key, release_id, job.series.memory)
 

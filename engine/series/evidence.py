@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import VaultRefused
+from engine.errors import VerificationFailed
 from engine.series.keyed_ids import SeriesKey
 from engine.series.proposal import Proposal
 from engine.series.remembered import History, Remembered
@@ -49,11 +49,13 @@ def evidence_in(vault: Vault, key: SeriesKey, release_id: str, memory: int) -> S
     Raises
     ------
     VaultRefused
-        The vault cannot be used, or does not know the release, or not any more.
+        The vault cannot be used.
+    VerificationFailed
+        It does not know the release, or not any more, so that nothing shows who is in it.
     """
     ids, releases = vault.up_to(release_id, memory)
     if not releases:
-        raise VaultRefused(
+        raise VerificationFailed(
             f"series {vault.series}: the vault does not know release {release_id}; it was removed after `memory` "
             "releases, or the vault is an older copy: restore the newest one"
         )

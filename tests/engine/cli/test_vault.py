@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 
+import pytest
 import yaml
 
-from engine import run
+from engine import run, write_manifest
 from engine.cli.commands import main
 from tests.engine.series.nights import job, patients, table
 
@@ -44,6 +46,27 @@ def test_a_release_is_verified_from_the_command_line(tmp_path, capsys):
     run(job(tmp_path), table=table(patients(40)))
     assert main(["verify", str(tmp_path / "release"), job_file(tmp_path), "--source", str(source)]) == 0
     assert "series k-anonymity" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("stated", "told"),
+    [
+        ({"release_id": "0"}, "does not know release 0"),
+        ({"release_id": None}, "names no release"),
+        ({}, "names no release"),
+        ([], "names no release"),
+        (None, "names no release"),
+    ],
+)
+def test_a_report_of_a_release_that_the_vault_does_not_know_does_not_hold(tmp_path, capsys, stated, told):
+    source = tmp_path / "source.csv"
+    table(patients(40)).to_csv(source, index=False)
+    run(job(tmp_path), table=table(patients(40)))
+    report = tmp_path / "release" / "report.json"
+    report.write_text(json.dumps({**json.loads(report.read_text()), "series": stated}))
+    write_manifest(tmp_path / "release")
+    assert main(["verify", str(tmp_path / "release"), job_file(tmp_path), "--source", str(source)]) == 4
+    assert told in capsys.readouterr().err
 
 
 def test_a_job_without_a_series_has_no_vault(tmp_path, capsys):
