@@ -33,6 +33,7 @@ from engine.verification.checks.small_classes import check_small_classes
 from engine.verification.checks.stated import check_stated
 from engine.verification.checks.tables import check_tables
 from engine.verification.checks.transformed import check_transformed
+from engine.verification.checks.utility import check_utility
 from engine.verification.finding import Finding
 from engine.verification.records.coded import CodedSource
 from engine.verification.records.groups import GROUPS, with_groups
@@ -248,10 +249,12 @@ def _alone(
     balance = check_rows(table, job, report, listed)
     if balance is not None:
         yield balance
+    records = _records(table, kept, job, report, listed)
+    stated = None if report is None or not _is_comparable(records, job, report) else report
+    yield from check_utility(records, job, stated if levels_hold else None)
     if job.subject is not None:
         yield from check_persons(table, job, report, source, rows_key, of_source)
         return
-    records = _records(table, kept, job, report, listed)
     if people is not None:
         yield from check_people(people, records, report)
     models = [judge(records, job, model, people, report) for model in job.privacy]
@@ -259,8 +262,8 @@ def _alone(
     starred = _has_suppressed_class(table, kept, report)
     if starred:
         yield suppressed_class(records.whole(), job, people, report)
-    if report is not None and _is_comparable(records, job, report):
-        yield from recount_figures(records, job, models, people, report, starred=starred)
+    if stated is not None:
+        yield from recount_figures(records, job, models, people, stated, starred=starred)
 
 
 def _with_shifted_dates(job: Job, source: Any, report: Report | None, keys: KnownKeys) -> Any:
