@@ -494,7 +494,7 @@ class Job(Spec):
         executed = self.model_copy(
             update={
                 "attributes": {**self.attributes, **attributes_with_policy(named, policy, chosen=chosen)},
-                "search": Search(algorithm=POLICY),
+                "search": Search(algorithm=POLICY, file=self.search.file),
                 "choose": None,
             }
         )

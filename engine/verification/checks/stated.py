@@ -66,8 +66,8 @@ def _wrong_identifiers(job: Job, report: Mapping[str, Any]) -> Iterator[str]:
 def _of_other_jobs(job: Job, report: Mapping[str, Any]) -> Iterator[str]:
     """Name what only the reports of other jobs tell: of this one nothing is compared with it."""
     told = {
-        # the job of the release has the policy in place of the rule that chose it
-        "choice": job.policy is not None,
+        # the job of the release has the policy in place of the rule that chose it, and no file of one
+        "choice": job.policy is not None and job.search.file is None,
         "drift": job.drift is not None,
         "further_rows": job.max_rows is not None,
         "knows": job.subject is not None,
@@ -83,6 +83,8 @@ def _of_other_jobs(job: Job, report: Mapping[str, Any]) -> Iterator[str]:
         "usefulness": job.usefulness is not None,
     }
     yield from (key for key, tells in told.items() if not tells and report.get(key) is not None)
+    if job.policy is not None and report.get("policy") not in (None, job.policy):
+        yield "policy"
 
 
 def _wrong_models(job: Job, report: Mapping[str, Any]) -> Iterator[str]:

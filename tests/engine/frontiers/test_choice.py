@@ -9,6 +9,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -84,6 +85,44 @@ def test_a_run_releases_the_best_policy_that_meets_the_rule(tmp_path, rule):
     # it names files without their folders: those of the job are there
     again = shutil.copy(tmp_path / "release" / "job.yaml", tmp_path / "again.yaml")
     assert failed(verify(result.table, load_job(again), result.report)) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"risk": 0.01},
+        {"risk": None},
+        {"rule": {"from": "frontier", "maximum_risk": 0.01}},
+        {"rule": {"from": "frontier", "maximum_risk": "low"}},
+        {"rule": {"from": "frontier", "dominates": "safe-harbor"}, "safe_harbor": None},
+        {"rule": {"from": "frontier", "maximum_risk": 0.2, "certified_by": "nobody"}},
+        {"rule": {"maximum_risk": 0.2}},
+        {"rule": {}},
+        {"rule": None},
+    ],
+)
+def test_a_choice_that_is_not_of_the_release_is_found(tmp_path, change):
+    """By the rule of the job, and by the job of the release, which has the policy alone."""
+    document = job_of(tmp_path, choose={"from": "frontier", "maximum_risk": 0.2})
+    result = run(document, table_of(RECORDS), output=tmp_path / "release")
+    by_policy = load_job(shutil.copy(tmp_path / "release" / "job.yaml", tmp_path / "again.yaml"))
+    report = {**result.report, "choice": {**result.report["choice"], **change}}
+    for job in (load_job(document), by_policy):
+        assert failed(verify(result.table, job, result.report)) == []
+        assert failed(verify(result.table, job, report)) == ["choice"]
+
+
+def test_a_choice_and_another_policy_are_found_where_the_policy_is_that_of_a_file(tmp_path):
+    """No rule chose it."""
+    chosen = run(job_of(tmp_path, choose={"from": "frontier", "maximum_risk": 0.2}), table_of(RECORDS)).report
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(yaml.safe_dump({"policy": chosen["policy"]}))
+    job = load_job(job_of(tmp_path, search={"algorithm": "policy", "file": str(policy)}))
+    result = run(job, table_of(RECORDS))
+    assert failed(verify(result.table, job, result.report)) == []
+    assert failed(verify(result.table, job, {**result.report, "choice": chosen["choice"]})) == ["report"]
+    other = {name: [*groups, {"value": "other"}] for name, groups in chosen["policy"].items()}
+    assert failed(verify(result.table, job, {**result.report, "policy": other})) == ["report"]
 
 
 @pytest.mark.parametrize("rule", [{"maximum_risk": 0.2}, {"dominates": "safe-harbor"}, {"maximum_risk": 0.0}])
@@ -240,7 +279,7 @@ def test_rows_of_a_population_may_stand_for_several_persons(tmp_path):
 
 TAMPERED = {
     "no policy": (lambda report: report.pop("policy"), ["policy"]),
-    "another policy": (lambda report: report["policy"].update(age=[{"from": "30", "to": "95"}]), ["labels"]),
+    "another policy": (lambda report: report["policy"].update(age=[{"from": "30", "to": "95"}]), ["figures", "labels"]),
     "no groups": (lambda report: report["policy"].update(age=[]), ["policy"]),
     "no choice": (lambda report: report.pop("choice"), ["choice"]),
     "too high a risk": (lambda report: report["choice"].update(risk=0.9), ["choice"]),
