@@ -20,6 +20,7 @@ from engine.message import Count, Message
 from engine.verification.checks.attribute_inference import recount_inference, same_inference
 from engine.verification.checks.balance import drops
 from engine.verification.checks.margin import bound_holds, is_figure, least_margin_holds
+from engine.verification.checks.persons_stated import same_persons
 from engine.verification.checks.whole_persons import whole_persons_of_file
 from engine.verification.finding import Finding
 from engine.verification.records.persons import CELL, PersonsOfFile, persons_of_file
@@ -68,7 +69,7 @@ def check_persons(
         uncounted = _finding("persons", Message("persons cannot be counted: ", problem.message), holds=False)
         yield replace(uncounted, is_told=False)
         return
-    yield _same_persons(file, job, report)
+    yield same_persons(file, job, report)
     models = [_judged(file, job, model, kept=True) for model in job.privacy]
     yield from models
     if report["suppressed_class"]["form"] == "star":
@@ -85,39 +86,6 @@ def check_persons(
     given = given if isinstance(given, list) else []
     agree = all(_same_judgement(*pair) for pair in zip_longest(given, models))
     yield _figures("privacy", agree and least_margin_holds(report.get("privacy_margin"), given))
-
-
-def _same_persons(file: PersonsOfFile, job: Job, report: Mapping[str, Any]) -> Finding:
-    """Tell whether the output has the records that the source gives, and the report their persons."""
-    stated, share = report.get("persons"), report.get("persons_suppressed_share")
-    agree = stated is None or stated == file.number
-    agree = agree and (share is None or _equal(share, file.persons_without_kept / file.number))
-    texts = ["the records are not those of the source at these levels"] if not file.agrees else []
-    texts += ["the report gives other numbers of persons"] if not agree else []
-    texts += [] if _same_attacker(job, report) else ["the report assumes another attacker than the job"]
-    texts += [] if _same_further_rows(file, report) else ["the report gives another number of further rows"]
-    known = Message.of("the source has {persons} persons", persons=Count(file.number))
-    message = Message(known, "".join(f"; {text}" for text in texts))
-    return Finding("persons", not texts, None, None, None, message)
-
-
-def _same_attacker(job: Job, report: Mapping[str, Any]) -> bool:
-    """Tell whether a report names the attacker of the job; those of earlier versions name none, who knows any row."""
-    known = {"rows": job.known} if isinstance(job.known, int) else job.known
-    return bool(report.get("knows", "any-row") == known)
-
-
-def _same_further_rows(file: PersonsOfFile, report: Mapping[str, Any]) -> bool:
-    stated = report.get("further_rows")
-    if file.left_out is None or not isinstance(stated, Mapping):
-        return file.left_out is None and stated is None
-    if stated.get("left_out") is None:
-        return stated.get("share") is None
-    if report.get("rows") is None and stated.get("share") is None:
-        # a release of an earlier version withholds the share alone where the records of few persons are left out
-        return bool(stated["left_out"] == file.left_out)
-    share = file.left_out / (file.left_out + file.rows)
-    return stated["left_out"] == file.left_out and _equal(stated.get("share"), share)
 
 
 def _judged(file: PersonsOfFile, job: Job, model: Any, *, kept: bool) -> Finding:

@@ -52,6 +52,8 @@ class PersonsOfFile:
         Records to release, the suppressed ones included.
     left_out : int or None
         Rows beyond the `max_rows` of a person; None for a job without.
+    persons_out : int
+        Distinct persons with records that are not in the file.
     found_among : int64, shape (P,), or None
         Persons among whom an attacker finds each person in the file, in no order, if classes do not tell it.
     values_among : mapping of attribute and whether a missing value counts to int64, shape (P,)
@@ -67,6 +69,7 @@ class PersonsOfFile:
     agrees: bool
     rows: int
     left_out: int | None
+    persons_out: int
     found_among: NDArray[np.int64] | None = None
     values_among: Mapping[tuple[str, bool], NDArray[np.int64]] = field(default_factory=dict)
 
@@ -114,6 +117,11 @@ class PersonsOfFile:
         return smallest[smallest < nobody]
 
     @property
+    def records_out(self) -> int:
+        """Records that are not in the file."""
+        return self.rows - self.cells.size
+
+    @property
     def persons_without_kept(self) -> int:
         """Persons of whom no record is kept."""
         return self.number - int((np.bincount(self.persons[self.kept], minlength=self.number) > 0).sum())
@@ -156,9 +164,17 @@ def file_of(
     """
     values = {name: column.filter(pa.array(inside)) for name, column in source.values.items()}
     has = {name: there[inside] for name, there in source.has.items()}
-    persons = source.persons[inside]
     return PersonsOfFile(
-        classes[inside], persons, kept[inside], values, has, source.number, agrees, kept.size, source.left_out
+        classes[inside],
+        source.persons[inside],
+        kept[inside],
+        values,
+        has,
+        source.number,
+        agrees,
+        kept.size,
+        source.left_out,
+        np.unique(source.persons[~inside]).size,
     )
 
 

@@ -264,6 +264,43 @@ def test_few_persons_left_out_are_in_no_figure(gone, tmp_path):
     assert (told["persons_suppressed_share"] is None) is (gone > 0)
 
 
+@pytest.mark.parametrize(
+    ("gone", "changed", "holds"),
+    [
+        (4, {}, True),
+        (4, {"rows": 52, "persons": 44, "persons_suppressed_share": 4 / 44}, False),
+        (10, {}, True),
+        (10, {"persons": None, "persons_suppressed_share": None}, False),
+        (10, {"rows": None, "persons": None, "persons_suppressed_share": None}, False),
+        (0, {}, True),
+        (0, {"persons": None, "persons_suppressed_share": None}, False),
+    ],
+)
+def test_numbers_of_persons_are_withheld_only_where_they_are_few(gone, changed, holds):
+    """The source tells how many they are; without `rows` the report says that few were left out."""
+    rows = [[f"A{i}", "30", "0", "a"] for i in range(20)] + [[f"B{i}", "30", "0", "b"] for i in range(20)]
+    rows += [[f"C{i}", "85", "2" if i % 2 else "3", "b"] for i in range(gone)] * 3
+    frame = pd.DataFrame(rows, columns=["mrn", "age", "ward", "diagnosis"])
+    exact = {
+        name: {"role": "quasi-identifying", "hierarchy": {"builder": "flat"}, "maximum_level": 0}
+        for name in ("age", "ward")
+    }
+    this = job(
+        attributes={**job().document()["attributes"], **exact},
+        privacy=[{"model": "k-anonymity", "k": 6}],
+        suppression_limit=0.5,
+        output={"path": "release", "suppressed": "drop"},
+    )
+    result = run(this, frame)
+    report = {**result.published, **changed}
+    if changed.get("rows", 0) is None:
+        report["solution"] = {**report["solution"], "suppressed": None}
+        report["suppressed_class"] = {**report["suppressed_class"], "records": None, "below": 6}
+    failed = {finding.check for finding in verify(result.table, this, report, source=frame) if not finding.holds}
+    assert (not failed) is holds
+    assert failed <= {"figures", "persons", "report"}
+
+
 def test_the_file_has_no_identifier(tmp_path):
     frame = visits()
     frame["mrn"] = "SECRET-" + frame["mrn"]
