@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from engine.errors import InvalidData
 from engine.message import Message
 from engine.verification.checks.labels import is_allowed
+from engine.verification.checks.series_stated import other_figures
 from engine.verification.finding import Finding
 from engine.verification.records.persons import CELL
 from engine.verification.records.series import PersonsReleased
 from engine.verification.recount import recount
-from engine.verification.tolerance import is_number
 
 if TYPE_CHECKING:
     from engine.job.job import Job
@@ -36,8 +36,6 @@ _PERSONS = "\0persons"
 """The column that says how many persons a row stands for."""
 _DENSE = 4
 """Possible pairs of a group and a value per person up to which they are counted without a sort."""
-_ROUNDED = 0.06
-"""A published share has two digits."""
 
 
 def check_series(
@@ -74,7 +72,7 @@ def check_series(
     group, counts = _groups(evidence, changes=job.series.traces_changes)
     yield from _judged(job, evidence, group)
     stated = report.get("series")
-    wrong = list(_other_figures(stated, job, evidence, counts, released))
+    wrong = list(other_figures(stated, job, evidence, counts, released))
     text = "the report gives the figures of the series" if not wrong else f"the report gives another {', '.join(wrong)}"
     yield _finding("figures", text, not wrong)
 
@@ -283,59 +281,6 @@ def _last_values(evidence: SeriesEvidence, name: str) -> tuple[NDArray[np.int64]
         found[inside] = numbers[release.values[name][inside]]
         left = left[classes[left] < 0]
     return found, pa.array([one.hex() or None for one in known], pa.string())
-
-
-def _other_figures(
-    stated: Any, job: Job, evidence: SeriesEvidence, counts: NDArray[np.int64], released: PersonsReleased
-) -> Iterator[str]:
-    """Name the figures of the report that are others here."""
-    assert job.series is not None  # noqa: S101 (the caller has asked)
-    if not isinstance(stated, Mapping):
-        yield "series"
-        return
-    if stated.get("release_id") != evidence.releases[-1].release_id:
-        yield "release_id"
-    for key in ("memory", "arrivals", "departures"):
-        if stated.get(key) != getattr(job.series, key):
-            yield key
-    if stated.get("releases") != len(evidence.releases):
-        yield "releases"
-    # reports of earlier versions lack it
-    if stated.get("levels_changed", _levels_changed(evidence)) != _levels_changed(evidence):
-        yield "levels_changed"
-    smallest = int(counts.min()) if counts.size else None
-    if stated.get("smallest_trace") not in {smallest, *([None] if (smallest or 0) < job.minimum_persons else [])}:
-        yield "smallest_trace"
-    shares = [stated.get(f"{cause}_share") for cause in ("suppressed", "held_back", "covered")]
-    left_out = 1 - released.inside.mean() if released.inside.size else 0.0
-    known = [share for share in shares if is_number(share)]
-    total = sum(known)
-    strange = any(share is not None and not is_number(share) for share in shares)
-    if (
-        strange
-        or total > left_out * (1 + _ROUNDED) + 1e-9
-        or (len(known) == len(shares) and total < left_out * (1 - _ROUNDED))
-    ):
-        yield "share of persons left out"
-    if job.series.departures == "keep" and not _is_share(stated.get("kept_share"), released.kept_share, job, counts):
-        yield "kept_share"
-
-
-def _levels_changed(evidence: SeriesEvidence) -> dict[str, dict[str, int]] | None:
-    """Return the levels that are others than in the release before; None for the first release."""
-    if len(evidence.releases) == 1:
-        return None
-    before, now = (dict(release.levels) for release in evidence.releases[-2:])
-    return {
-        name: {"before": before[name], "now": now[name]} for name in now if name in before and now[name] != before[name]
-    }
-
-
-def _is_share(stated: Any, share: float, job: Job, counts: NDArray[np.int64]) -> bool:
-    """Tell whether a share is as it may be stated: with two digits, or withheld where it is of few persons."""
-    if stated is None:
-        return bool(share * counts.sum() < job.minimum_persons)
-    return is_number(stated) and abs(stated - share) <= _ROUNDED * share + 1e-9
 
 
 def _one_to_one(first: NDArray[Any], second: NDArray[Any]) -> bool:

@@ -146,6 +146,33 @@ def test_a_release_is_verified_with_its_vault(tmp_path):
     assert not next(finding for finding in moved if finding.check == "series").holds
 
 
+@pytest.mark.parametrize(
+    ("departures", "change", "told"),
+    [
+        ("cover", {"name": "others"}, "name"),
+        ("cover", {"smallest_trace": [3]}, "smallest_trace"),
+        ("cover", {"releases": 30}, "releases"),
+        ("cover", {"max_nights": 7}, "max_nights"),
+        ("cover", {"cohorts": {"levels": 3}}, "cohorts"),
+        ("cover", {"suppressed_share": None}, "share of persons left out"),
+        ("cover", {"suppressed_share": -1.0}, "share of persons left out"),
+        ("keep", {"max_nights": 70}, "max_nights"),
+        ("keep", {"max_nights": None}, "max_nights"),
+    ],
+)
+def test_a_report_that_says_another_thing_of_the_series_is_found(tmp_path, departures, change, told):
+    people = two_classes() | {100 + age: (age, 0, "a") for age in range(60, 70)}
+    one = fixed(tmp_path, series={"departures": departures})
+    published = run(one, table=table(people)).published
+    assert published["series"]["suppressed_share"] > 0.1
+    evidence = series_evidence(one, published)
+    for report, holds in ((published, True), ({**published, "series": {**published["series"], **change}}, False)):
+        found = verify(tmp_path / "release", one, report, source=table(people), series=evidence)
+        assert [finding.message for finding in found if not finding.holds] == (
+            [] if holds else [f"the report gives another {told}"]
+        )
+
+
 @pytest.mark.parametrize("departures", ["cover", "keep"])
 def test_a_person_whose_number_gets_a_sign_is_no_other_one(tmp_path, departures):
     """0.0 and -0.0 are one number: only the last one left, and nobody came."""
