@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from engine.pipeline.notes import column_notes
     from engine.pipeline.read_release import read_release
     from engine.pipeline.release import check_manifest, write_manifest
+    from engine.pipeline.release_metrics import Metrics, release_metrics
     from engine.pipeline.run import Result, run
     from engine.series.evidence import SeriesEvidence, evidence_in
     from engine.tables.counted_table import CountedTable
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from engine.tables.release_files import JOB as JOB_FILE
     from engine.tables.release_files import MANIFEST
     from engine.tables.release_files import REPORT as REPORT_FILE
+    from engine.tables.release_files import VALIDATION as VALIDATION_FILE
     from engine.tables.row_cap import RowsBeyond
     from engine.verification import Finding, recount, verify
 
@@ -95,6 +97,7 @@ _HOMES = {
     "MAKE_ONE": "key_file",
     "MANIFEST": "tables.release_files",
     "Message": "message",
+    "Metrics": "pipeline.release_metrics",
     "NoSolution": "errors",
     "PersonCounts": "backends.warehouse",
     "PersonsRead": "backends.warehouse",
@@ -112,6 +115,7 @@ _HOMES = {
     "SparkLost": "errors",
     "SeriesRun": "job.open_series",
     "TABLE_COLUMN": "tables.linked_name:TABLE",
+    "VALIDATION_FILE": "tables.release_files:VALIDATION",
     "VaultRefused": "errors",
     "VerificationFailed": "errors",
     "check": "pipeline.check",
@@ -143,6 +147,7 @@ _HOMES = {
     "keeping_refused_drift": "pipeline.drift_file",
     "read_release": "pipeline.read_release",
     "refuse_beyond": "memory",
+    "release_metrics": "pipeline.release_metrics",
     "recount": "verification",
     "run": "pipeline.run",
     "series_evidence": "job.open_series",
@@ -163,6 +168,7 @@ __all__ = [
     "REPORT_FILE",
     "SHORTEST_KEY",
     "TABLE_COLUMN",
+    "VALIDATION_FILE",
     "Check",
     "ColumnFigures",
     "Count",
@@ -182,6 +188,7 @@ __all__ = [
     "KeyFile",
     "KeyPlace",
     "Message",
+    "Metrics",
     "NoSolution",
     "PersonCounts",
     "PersonsRead",
@@ -228,6 +235,7 @@ __all__ = [
     "read_release",
     "recount",
     "refuse_beyond",
+    "release_metrics",
     "run",
     "series_evidence",
     "sound_key",

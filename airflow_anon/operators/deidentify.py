@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException, conf
 
 from airflow_anon.operators.ended import EndedWhenKilled
-from airflow_anon.operators.release_metrics import Deidentified, release_metrics
+from airflow_anon.operators.release_metrics import Deidentified
 from airflow_anon.operators.what_was_read import note_what_was_read
 from airflow_anon.run.progress import LoggedProgress
 from airflow_anon.run.refusal import ReleaseRefused, told
@@ -41,6 +41,7 @@ from engine import (
     VerificationFailed,
     key_places,
     load_job,
+    release_metrics,
     why_counted_in_full,
 )
 

@@ -6,6 +6,7 @@ from engine import DATA_FILE as DATA
 from engine import JOB_FILE as JOB
 from engine import MANIFEST
 from engine import REPORT_FILE as REPORT
+from engine import VALIDATION_FILE as VALIDATION
 
 __all__ = [
     "BOOKKEEPING",
@@ -32,7 +33,6 @@ __all__ = [
 
 SOURCE = "source.parquet"
 POPULATION = "population.parquet"
-VALIDATION = "validation.json"
 JOB_READ = "job_read.json"
 """Which job a release was made by: in its staging folder until the run ends, for the tasks that follow."""
 ROWS_KEY = "rows_key.json"

@@ -14,7 +14,7 @@ from engine.cli.fingerprint_key import fingerprint_key
 from engine.errors import InvalidData, VerificationFailed
 from engine.job.job import Job, load_job
 from engine.json_document import strict_json
-from engine.tables.release_files import CODEBOOK, DATA, JOB, README, REPORT
+from engine.tables.release_files import CODEBOOK, DATA, JOB, MANIFEST, README, REPORT
 
 if TYPE_CHECKING:
     from engine.verification import Finding
@@ -105,7 +105,10 @@ def _findings(folder: Path, job: Job) -> list[Finding]:
         if is_of_this_version(report):
             findings.append(compared_documents(folder, job, report, classes))
         else:
-            print(f"note   documents: {CODEBOOK}, {README} and {JOB} are of another version, and were not compared")
+            print(
+                f"note   documents: {CODEBOOK}, {README}, {JOB}, what {MANIFEST} says of the report and the form of "
+                f"{REPORT} are of another version, and were not compared"
+            )
     return [*findings, *formats]
 
 

@@ -173,6 +173,18 @@ def _digits(job: Job, records: int) -> Mapping[Reads, int | None]:
     return significant_digits(records, fixed_domains=_has_fixed_domains(job))
 
 
+def digits_of_measures(job: Job, records: int) -> dict[str, int | None]:
+    """Return how many significant digits each measure has, by its name: None all of them, 0 none.
+
+    Parameters
+    ----------
+    records : int
+        Records in the file.
+    """
+    digits = _digits(job, records)
+    return {name: digits[reads] for name, reads in _READS.items()}
+
+
 def _without_times(told: PublishedReport) -> PublishedReport:
     """Leave out how long the steps took: it tells how many records they read."""
     return {**told, "timings": None, "search": {**told["search"], "seconds": None, "warm_up_seconds": None}}

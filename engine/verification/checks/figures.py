@@ -6,7 +6,7 @@ import bisect
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from engine.message import Message
 from engine.verification.checks.attribute_inference import recount_inference, same_inference
@@ -43,7 +43,7 @@ def malformed(report: Any, quasi_identifiers: Sequence[str], *, local: bool = Fa
     withheld = _withholds(report.get("suppressed_class"), report.get("released"))
     counts = [report.get("rows"), solution.get("suppressed")]
     if (
-        (counts == [None, None] if withheld else _is_count(counts[0]))
+        (counts == [None, None] and "rows" in report if withheld else _is_count(counts[0]))
         and (_is_count(counts[1]) or counts[1] is None)
         and (_are_shares(solution, quasi_identifiers) if local else _are_levels(levels, quasi_identifiers))
         and (withheld or _is_class(report.get("suppressed_class"), solution.get("suppressed")))
@@ -59,7 +59,7 @@ def malformed(report: Any, quasi_identifiers: Sequence[str], *, local: bool = Fa
 
 def _are_levels(levels: Any, quasi_identifiers: Sequence[str]) -> bool:
     named = isinstance(levels, Mapping) and set(levels) == set(quasi_identifiers)
-    return named and all(map(_is_count, levels.values()))
+    return named and all(map(_is_whole, levels.values()))
 
 
 def _are_shares(solution: Mapping[str, Any], quasi_identifiers: Sequence[str]) -> bool:
@@ -193,4 +193,8 @@ def _is_class(stated: Any, suppressed: int | None) -> bool:
 
 
 def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _TOO_MANY
+    return _is_whole(value) and value < _TOO_MANY
+
+
+def _is_whole(value: Any) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

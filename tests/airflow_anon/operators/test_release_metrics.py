@@ -9,8 +9,8 @@ import pytest
 from airflow.sdk.exceptions import AirflowFailException
 from pydantic import TypeAdapter
 
-from airflow_anon.operators.release_metrics import Deidentified, Metrics, metrics_in, release_metrics
-from engine import run
+from airflow_anon.operators.release_metrics import Deidentified, metrics_in
+from engine import Metrics, release_metrics, run
 from tests.airflow_anon.operators.test_deidentify import JOB, TABLE
 
 JOB = {key: value for key, value in JOB.items() if key not in {"source", "output"}}

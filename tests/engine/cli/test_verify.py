@@ -275,6 +275,139 @@ def test_verify_says_that_it_does_not_compare_the_documents_of_another_version(f
     done = cli("verify", folder / "release", folder / "job.yaml")
     assert done.returncode == 0
     assert (
-        "note   documents: codebook.json, README.md and job.yaml are of another version, and were not compared"
-        in done.stdout.splitlines()
+        "note   documents: codebook.json, README.md, job.yaml, what manifest.json says of the report and the form of "
+        "report.json are of another version, and were not compared" in done.stdout.splitlines()
     )
+
+
+def without(key):
+    return lambda report: {name: value for name, value in report.items() if name != key}
+
+
+def within(part, **changed):
+    return lambda report: {**report, part: {**report[part], **changed}}
+
+
+@pytest.mark.parametrize(
+    ("change", "keys"),
+    [
+        (lambda report: {**report, "certified_by": "nobody"}, "further keys"),
+        (within("solution", certified=True), "solution"),
+        (within("suppressed_class", certified=True), "suppressed_class"),
+        (within("versions", numpy=2), "versions"),
+        (lambda report: {**report, "identifying": [{**report["identifying"][0], "why": "asked"}]}, "identifying"),
+        (without("attribute_inference"), "attribute_inference"),
+        (without("identifying"), "identifying"),
+        (without("lint"), "lint"),
+        (without("withheld"), "withheld"),
+        (lambda report: {**report, "name": "others"}, "name"),
+        (lambda report: {**report, "timings": None, "withheld": [*report["withheld"], "timings"]}, "timings"),
+        (lambda report: {**report, "withheld": [*report["withheld"], "rows"]}, "withheld"),
+        (lambda report: {**report, "withheld": [*report["withheld"], "utility.comfort"]}, "withheld"),
+        (lambda report: {**report, "withheld": report["withheld"] * 2}, "withheld"),
+        (within("utility", **{"kl-divergence": 0.1}), "withheld, utility.kl-divergence"),
+        (within("search", proof="bounds"), "withheld, search.proof"),
+        (within("search", seconds=None), "withheld, search.seconds"),
+        (within("solution", optimal="yes"), "solution"),
+        (within("solution", optimal=False), "solution.lower_bound, solution.gap"),
+        (within("solution", lower_bound=0.0), "solution.lower_bound"),
+        (within("solution", gap=0.5), "solution.gap"),
+        (within("solution", information_loss="none"), "solution"),
+        (within("solution", information_loss=10**400), "solution"),
+    ],
+)
+def test_verify_compares_the_form_of_a_report_and_what_it_withholds(folder, change, keys):
+    """Nobody can recount these figures, so a report may only say of them what a run says."""
+    cli("run", folder / "job.yaml")
+    report = folder / "release" / "report.json"
+    before = json.loads(report.read_text())
+    after = change(before)
+    assert after != before
+    report.write_text(json.dumps(after))
+    write_manifest(folder / "release")
+    done = cli("verify", folder / "release", folder / "job.yaml")
+    assert done.returncode == 4
+    text = f"FAILS  documents: report.json ({keys}): not as the released file and the job have it"
+    assert text in done.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("change", "keys"),
+    [
+        (without("released"), "released"),
+        (within("utility", loss=None), "utility.loss"),
+        (within("solution", lower_bound=None, gap=None), "solution.lower_bound, solution.gap"),
+        (within("search", proof=None), "search.proof"),
+        (within("solution", optimal=False), "search.proof"),
+    ],
+)
+def test_verify_refuses_a_report_that_withholds_although_nobody_was_left_out(folder, change, keys):
+    """Numbers are withheld where few records were left out, and where the job's measures say so."""
+    write(folder, suppression_limit=0.0, allow_empty_information=True)
+    cli("run", folder / "job.yaml")
+    report = folder / "release" / "report.json"
+    after = change(json.loads(report.read_text()))
+    hidden = [
+        f"{part}.{key}"
+        for part in ("utility", "solution", "search")
+        for key, value in after[part].items()
+        if value is None
+    ]
+    after["withheld"] = sorted({*after["withheld"], *hidden})
+    report.write_text(json.dumps(after))
+    write_manifest(folder / "release")
+    done = cli("verify", folder / "release", folder / "job.yaml")
+    assert done.returncode == 4
+    text = f"FAILS  documents: report.json ({keys}): not as the released file and the job have it"
+    assert text in done.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("facts", "holds"),
+    [
+        ({"name": "people", "release_id": "20260301T024500Z-0123abcd", "created": "2026-03-01T02:45:00+00:00"}, True),
+        ({"metrics": {}}, True),
+        ({"metrics": {"rows": 5, "released": 4, "suppressed": None, "smallest_class": 2, "optimal": True}}, False),
+        ({"metrics": {"rows": None, "released": 4, "suppressed": None, "smallest_class": 2, "optimal": True}}, True),
+        ({"metrics": {"released": 4.0}}, False),
+        ({"metrics": {"prosecutor_risk": 0.01}}, False),
+        ({"metrics": {"persons": 4}}, False),
+        ({"metrics": [4]}, False),
+        ({"name": "others"}, False),
+        ({"release_id": 3}, False),
+        ({"certified_by": "nobody"}, False),
+    ],
+)
+def test_verify_compares_what_a_manifest_says_beside_the_files(folder, facts, holds):
+    """The share writes the metrics of the report into it, and readers take them from there."""
+    cli("run", folder / "job.yaml")
+    write_manifest(folder / "release", facts)
+    done = cli("verify", folder / "release", folder / "job.yaml")
+    assert (done.returncode == 0) is holds
+    if not holds:
+        text = "FAILS  documents: manifest.json: not as the released file and the job have it"
+        assert (done.returncode, text in done.stdout.splitlines()) == (4, True)
+
+
+def test_verify_refuses_further_facts_of_a_file_in_the_manifest(folder):
+    cli("run", folder / "job.yaml")
+    manifest = folder / "release" / "manifest.json"
+    document = json.loads(manifest.read_text())
+    document["files"]["data.parquet"]["records"] = 50
+    manifest.write_text(json.dumps(document))
+    done = cli("verify", folder / "release", folder / "job.yaml")
+    assert done.returncode == 4
+    assert "FAILS  documents: manifest.json: " in done.stdout
+
+
+def test_verify_refuses_files_that_no_release_of_the_job_has(folder):
+    """Readers would open them, and nothing compares them."""
+    cli("run", folder / "job.yaml")
+    (folder / "release" / "validation.json").write_text("{}")
+    write_manifest(folder / "release")
+    assert cli("verify", folder / "release", folder / "job.yaml").returncode == 0
+    (folder / "release" / "data.csv").write_text("age,diagnosis\n21,u\n")
+    write_manifest(folder / "release")
+    done = cli("verify", folder / "release", folder / "job.yaml")
+    assert done.returncode == 4
+    assert "FAILS  documents: further files: not as the released file and the job have it" in done.stdout

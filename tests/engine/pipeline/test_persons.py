@@ -276,7 +276,7 @@ def test_few_persons_left_out_are_in_no_figure(gone, tmp_path):
         (0, {"persons": None, "persons_suppressed_share": None}, False),
     ],
 )
-def test_numbers_of_persons_are_withheld_only_where_they_are_few(gone, changed, holds):
+def test_numbers_of_persons_are_withheld_only_where_they_are_few(tmp_path, gone, changed, holds):
     """The source tells how many they are; without `rows` the report says that few were left out."""
     rows = [[f"A{i}", "30", "0", "a"] for i in range(20)] + [[f"B{i}", "30", "0", "b"] for i in range(20)]
     rows += [[f"C{i}", "85", "2" if i % 2 else "3", "b"] for i in range(gone)] * 3
@@ -289,7 +289,7 @@ def test_numbers_of_persons_are_withheld_only_where_they_are_few(gone, changed, 
         attributes={**job().document()["attributes"], **exact},
         privacy=[{"model": "k-anonymity", "k": 6}],
         suppression_limit=0.5,
-        output={"path": "release", "suppressed": "drop"},
+        output={"path": str(tmp_path / "release"), "suppressed": "drop"},
     )
     result = run(this, frame)
     report = {**result.published, **changed}

@@ -127,6 +127,8 @@ def test_numbers_that_few_left_out_withhold_cannot_be_made_up(part, key, value):
     place = report if part is None else report[part]
     place[key] = value
     assert failed(verify(result.table, job, report)) == ["report"]
+    del place[key]
+    assert failed(verify(result.table, job, report)) == ([] if key == "suppressed" else ["report"])
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def test_the_figures_of_a_release_of_records(problem, form, data):
     with tempfile.TemporaryDirectory() as folder:
         source = build.source(problem)
         try:
-            job = build.job(problem, Path(folder), output={"path": "release", "suppressed": form})
+            job = build.job(problem, Path(folder), output={"path": str(Path(folder) / "release"), "suppressed": form})
             result = run(job, source)
         except (InvalidJob, InvalidData, NoSolution):
             assume(False)
