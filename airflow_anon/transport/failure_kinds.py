@@ -14,8 +14,10 @@ _BY_TEXT = (
     (r"refused|failed: no such file or directory", "refused"),
     (r"translate host name|resolve host|name or service|name resolution|nodename nor|getaddrinfo|no such host", "name"),
     (
-        r"password|authentication|pg_hba|access denied|role \"[^\"]*\" (does not exist|is not permitted to log in)"
-        r"|permission denied for database",
+        (
+            r"password|authentication|pg_hba|access denied|role \"[^\"]*\" (does not exist|is not permitted to log in)"
+            r"|permission denied for database"
+        ),
         "authentication",
     ),
     (r"database \"[^\"]*\" does not exist|unknown database", "database"),
