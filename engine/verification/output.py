@@ -251,9 +251,10 @@ def _alone(
         yield balance
     records = _records(table, kept, job, report, listed)
     stated = None if report is None or not _is_comparable(records, job, report) else report
-    yield from check_utility(records, job, stated if levels_hold else None)
+    utility = check_utility(records, job, stated if levels_hold else None)
     if job.subject is not None:
         yield from check_persons(table, job, report, source, rows_key, of_source)
+        yield from utility
         return
     if people is not None:
         yield from check_people(people, records, report)
@@ -264,6 +265,7 @@ def _alone(
         yield suppressed_class(records.whole(), job, people, report)
     if stated is not None:
         yield from recount_figures(records, job, models, people, stated, starred=starred)
+    yield from utility
 
 
 def _with_shifted_dates(job: Job, source: Any, report: Report | None, keys: KnownKeys) -> Any:
