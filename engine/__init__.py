@@ -56,7 +56,8 @@ if TYPE_CHECKING:
     from engine.pipeline.read_release import read_release
     from engine.pipeline.release import check_manifest, write_manifest
     from engine.pipeline.release_metrics import Metrics, release_metrics
-    from engine.pipeline.run import Result, run
+    from engine.pipeline.result import Result
+    from engine.pipeline.run import run
     from engine.series.evidence import SeriesEvidence, evidence_in
     from engine.tables.counted_table import CountedTable
     from engine.tables.linked_name import TABLE as TABLE_COLUMN
@@ -107,7 +108,7 @@ _HOMES = {
     "RELEASE_KEY_BYTES": "job.keys",
     "REPORT_FILE": "tables.release_files:REPORT",
     "Report": "pipeline.document",
-    "Result": "pipeline.run",
+    "Result": "pipeline.result",
     "RowsBeyond": "tables.row_cap",
     "SHORTEST_KEY": "key_file:SHORTEST",
     "SeriesEvidence": "series.evidence",

@@ -27,7 +27,7 @@ from engine.pipeline.summary import figure, summary
 from engine.tables.release_files import REPORT
 
 if TYPE_CHECKING:
-    from engine.pipeline.run import Result
+    from engine.pipeline.result import Result
 from engine.cli.progress_line import ProgressLine
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -32,6 +32,7 @@ from engine.linter.document import Lint
 from engine.linter.lint import lint_columns
 from engine.pipeline.document import Statement
 from engine.pipeline.drift import compared, drift_warnings
+from engine.pipeline.given import Given
 from engine.pipeline.lasting_classes import lasting
 from engine.pipeline.measured import Measured, PersonsOut, measured_on_file, persons_out
 from engine.pipeline.nights import Night, levels_before, night_of, with_gone
@@ -48,7 +49,6 @@ from engine.pipeline.replaced import (
 )
 from engine.pipeline.report import Found, further_rows, statement_of
 from engine.pipeline.sample import refuse_small_sample, sample_stated, sample_warnings, sampled
-from engine.pipeline.secrets_of_run import Secrets
 from engine.pipeline.stable_levels import warm_start
 from engine.pipeline.stopwatch import Stopwatch
 from engine.pipeline.transformed import transformed_stated
@@ -89,22 +89,19 @@ def unverified_output(
     job: Job,
     choice: Choice | None,
     source: Table,
-    repeats: Mapping[str, bool | None] | None,
-    used: Secrets,
-    progress: Progress | None,
+    given: Given,
     data: Path | None,
     series: SeriesRun | None,
-    release_id: str | None,
     watch: Stopwatch,
 ) -> Output:
     """Count the source, search, and write the output."""
     warm_up_seconds = warm_up(*_kernels(job))
     whole = source if series is None else with_gone(job, source, series)
-    read = _read(backend, job, whole, repeats, used, watch)
+    read = _read(backend, job, whole, given, watch)
     drift = None if job.drift is None else compared(job, source.schema, read.counted.table)
     if drift is not None:
         read = read._replace(counted=read.counted._replace(table=drift.table))
-    counted, problem, outcome, night, warnings = _searched(job, read.counted, progress, series, watch)
+    counted, problem, outcome, night, warnings = _searched(job, read.counted, given.progress, series, watch)
     refusal = _refusal(job, problem, outcome)
     if refusal is not None and data is not None:
         raise NoSolution(refusal)
@@ -137,11 +134,11 @@ def unverified_output(
         if isinstance(source, Warehouse):
             release_inside(job, counted, outcome, source)
         else:
-            drawn = with_perturbed_columns(job, counted, outcome, used.rows)
-            shown = counted._replace(records=with_pseudonyms(job, drawn, used.keys))
+            drawn = with_perturbed_columns(job, counted, outcome, given.secrets.rows)
+            shown = counted._replace(records=with_pseudonyms(job, drawn, given.secrets.keys))
             transformation = transformation_of(job, shown, outcome, backend.placed)
             levels, day = stated["solution"]["levels"], dt.datetime.now(dt.timezone.utc).date()
-            said = Annotations(job=job, levels=levels, release_id=release_id, day=day)
+            said = Annotations(job=job, levels=levels, release_id=given.release_id, day=day)
             table = written(job, shown.records, transformation, data, said)
     useful = None
     if job.usefulness is not None and transformation is not None:
@@ -189,10 +186,10 @@ def _read(
     backend: Backend,
     job: Job,
     source: Table,
-    repeats: Mapping[str, bool | None] | None,
-    used: Secrets,
+    given: Given,
     watch: Stopwatch,
 ) -> _Read:
+    used = given.secrets
     with watch.step("encode"):
         columns = ColumnCounts(job)
         day = ages_on(job)
@@ -210,7 +207,7 @@ def _read(
         refuse_shared_keys(counted.records, job.subject or "", job.joining_keys)
         # no figure of a differentially private release is of values that its labels hide
         variations = {} if job.is_private else columns.variations(counted.table)
-        lint = lint_columns(job, source, variations, repeats, columns.kinds)
+        lint = lint_columns(job, source, variations, given.repeats, columns.kinds)
     return _Read(counted, lint, further, day)
 
 

@@ -115,7 +115,7 @@ def test_draws_by_the_values_of_all_records_are_found(tmp_path, monkeypatch, cha
     document = validated(tmp_path, this, good.table, good.published, records)
     assert document["success"], failed(document)
     monkeypatch.setattr(perturbed._Released, "batches", lambda self, columns: self._records.batches(columns))
-    monkeypatch.setattr("engine.pipeline.run._verify", lambda *_: [])
+    monkeypatch.setattr("engine.pipeline.verified._verify", lambda *_: [])
     wrong = run(this, table=records, rows_key=KEY)
     document = validated(tmp_path, this, wrong.table, wrong.published, records)
     wrong = [one for one in document["results"] if one["expectation_type"] == DRAWN and not one["success"]]

@@ -158,7 +158,7 @@ def test_movers_of_one_value_are_found_where_the_values_of_every_night_count(tmp
             assert traces.fewest_values_then(nights) >= 2
             continue
         monkeypatch.setattr("engine.series.trace_groups.TraceGroups._add_failing_then", lambda *_: None)
-        monkeypatch.setattr("engine.pipeline.run._verify", lambda *_: [])
+        monkeypatch.setattr("engine.pipeline.verified._verify", lambda *_: [])
         made = world.deidentify(2, second)
         with pytest.raises(AirflowFailException, match="expect_traces_to_satisfy_models"):
             world.validate(2, made)
@@ -178,7 +178,7 @@ def test_a_value_that_was_corrected_alone_is_found_where_changes_count(tmp_path,
             continue
         for module in ("night", "remembered"):
             monkeypatch.setattr(f"engine.series.{module}.told_apart", lambda classes, _: classes)
-        monkeypatch.setattr("engine.pipeline.run._verify", lambda *_: [])
+        monkeypatch.setattr("engine.pipeline.verified._verify", lambda *_: [])
         made = world.deidentify(2, second)
         with pytest.raises(AirflowFailException, match="expect_traces_to_satisfy_models"):
             world.validate(2, made)

@@ -8,7 +8,7 @@ import json
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-import engine.pipeline.run
+import engine.pipeline.verified
 from engine import FrontierReport, Report, frontier, load_job, run
 from engine.pipeline.stopwatch import Stopwatch
 from tests.engine.frontiers.small_job import job_of, people_of, table_of
@@ -93,13 +93,13 @@ def test_a_frontiers_report_has_the_form_that_is_declared(tmp_path):
 def test_what_was_verified_is_what_is_reported(tmp_path, monkeypatch, kept_in_memory):
     """Between the verification and the release only the timings are added; the file has what may be published."""
     judged = []
-    verify = engine.pipeline.run.verify
+    verify = engine.pipeline.verified.verify
 
     def watched(table, job, stated, source):
         judged.append(copy.deepcopy(stated))
         return verify(table, job, stated, source=source)
 
-    monkeypatch.setattr(engine.pipeline.run, "verify", watched)
+    monkeypatch.setattr(engine.pipeline.verified, "verify", watched)
     job = job_of(tmp_path, choose={"from": "frontier", "maximum_risk": 0.9})
     result = run(job, table_of(people_of(60)), output=None if kept_in_memory else tmp_path / "release")
     assert judged == [{key: value for key, value in result.report.items() if key != "timings"}]

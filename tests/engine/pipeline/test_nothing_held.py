@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-import engine.pipeline.run
+import engine.pipeline.verified
 from engine import run
 from engine.tables.frequency import FrequencyTable
 from engine.tables.transform import Transformation
@@ -26,7 +26,7 @@ def test_the_counts_of_the_source_are_gone_when_the_output_is_counted(output, tm
     if output == "memory":
         del document["output"]
     people, seen = table(patients(60)), []
-    made, count = engine.pipeline.run.unverified_output, engine.pipeline.run.classes_of_output
+    made, count = engine.pipeline.verified.unverified_output, engine.pipeline.verified.classes_of_output
 
     def making(*arguments):
         before = counts()
@@ -39,7 +39,7 @@ def test_the_counts_of_the_source_are_gone_when_the_output_is_counted(output, tm
         return count(*arguments)
 
     before = counts()
-    monkeypatch.setattr("engine.pipeline.run.unverified_output", making)
-    monkeypatch.setattr("engine.pipeline.run.classes_of_output", counting)
+    monkeypatch.setattr("engine.pipeline.verified.unverified_output", making)
+    monkeypatch.setattr("engine.pipeline.verified.classes_of_output", counting)
     run(document, table=people)
     assert seen == [set(), set()]
