@@ -216,6 +216,8 @@ def _median(values: pa.Array, name: str) -> Any:
 
 def _mode(values: pa.Array, name: str) -> Any:
     """Return the most frequent value; of equally frequent ones the smallest, by its text where values have no order."""
+    if pa.types.is_floating(values.type):
+        values = pc.add(values, pa.scalar(0.0, values.type))  # there is one zero
     counts = values.value_counts()
     found, records = counts.field(0), counts.field(1).to_numpy(zero_copy_only=False)
     likely = found.filter(pa.array(records == records.max()))

@@ -157,13 +157,13 @@ class _Records:
         begins = {place: (int(a), int(b)) for place, (a, b) in enumerate(zip(first, last, strict=True))}
         return cls("", begins, {name: records[name].combine_chunks().take(pa.array(order)) for name in job.aggregated})
 
-    def ordered(self, name: str, missing: Sequence[str]) -> _Ordered:
-        """Return the values of a column."""
+    def ordered(self, name: str, missing: Sequence[str], *, texts_only: bool = False) -> _Ordered:
+        """Return the values of a column: as numbers if all of them are, unless they are texts in the output too."""
         encoded = self._columns[name].dictionary_encode(null_encoding="encode")
         texts = encoded.dictionary.to_pylist()
         present = [text for text in texts if text is not None and text not in missing]
         numbers = {text: _decimal(text) for text in present}
-        is_number = None not in numbers.values()
+        is_number = not texts_only and None not in numbers.values()
         values: list[Any] = sorted({numbers[text] if is_number else text for text in present})
         rank = {value: place for place, value in enumerate(values)}
         of_text = [rank[numbers[text] if is_number else text] if text in numbers else -1 for text in texts]
@@ -261,7 +261,9 @@ def _compared(table: ClassTable, job: Job, name: str, records: _Records) -> tupl
     if records.why:
         return 0, False
     attribute, found = job.attributes[name], _values(table, name)
-    values = records.ordered(name, attribute.missing)
+    # a mode is a value as it is in the source: of texts the smallest text, even where all of them are numbers
+    texts_only = attribute.microaggregation == "mode" and found.kind in {pa.string(), pa.large_string()}
+    values = records.ordered(name, attribute.missing, texts_only=texts_only)
     starred, wrong = table.having(MARK), 0
     stated: dict[int, str | None] = dict(zip(found.classes.tolist(), found.values.column().to_pylist(), strict=True))
     for number, size in enumerate(table.records.tolist()):

@@ -95,6 +95,25 @@ def test_each_record_has_the_aggregate_of_its_class(tmp_path_factory, seed, how,
     }
 
 
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["10", "9", "2", "30"], "10"),
+        (["07", "7", "7.0", "8"], "07"),
+        ([10, 9, 2, 30], 2),
+        ([0.0, -0.0, 5.0, 5.0, 7.0], 0.0),
+    ],
+)
+def test_of_equally_frequent_values_the_mode_is_the_smallest_as_its_type_is_ordered(values, expected):
+    """Texts by their text, even where all are numbers; both zeros of doubles are one value."""
+    attributes = {"sex": {"role": "quasi-identifying", "hierarchy": {"builder": "flat"}}}
+    attributes["ward"] = {"role": "quasi-identifying", "microaggregation": "mode"}
+    privacy = [{"model": "k-anonymity", "k": 4}]
+    this = {"name": "wards", "unit": "record", "attributes": attributes, "privacy": privacy}
+    released = run(this, table=pa.table({"sex": ["F"] * len(values), "ward": values})).table
+    assert set(released["ward"].to_pylist()) == {expected}
+
+
 def test_a_class_that_comes_in_several_batches_has_one_aggregate(monkeypatch):
     table = stays(3000)
     this = job(suppression_limit=0.0)
