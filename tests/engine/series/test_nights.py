@@ -300,6 +300,27 @@ def test_a_kept_record_that_was_changed_is_found(tmp_path):
         assert next(finding for finding in found if finding.check == "kept").holds is holds
 
 
+def test_a_share_that_is_withheld_since_few_others_wait_is_verified(tmp_path):
+    people = two_classes()
+    one = keeping(tmp_path)
+    run(one, table=table(people))
+    # two of each class are gone and kept, and the newcomer waits
+    tonight = table({**{number: one for number, one in people.items() if number > 3}, 100: people[0]})
+    result = run(one, table=tonight)
+    assert result.report["series"]["kept_share"] == pytest.approx(4 / 25)
+    assert stated(tmp_path)["kept_share"] is None
+    found = verify(
+        tmp_path / "release", one, result.published, source=tonight, series=series_evidence(one, result.published)
+    )
+    assert [finding.message for finding in found if not finding.holds] == []
+    # without a reason to withhold it, it must be told
+    everybody = table({number: one for number, one in people.items() if number > 3})
+    told = run(one, table=everybody).published
+    told["series"]["kept_share"] = None
+    found = verify(tmp_path / "release", one, told, source=everybody, series=series_evidence(one, told))
+    assert any("kept_share" in str(finding.message) for finding in found if not finding.holds)
+
+
 def test_only_the_two_newest_releases_keep_records(tmp_path):
     people = two_classes()
     for _ in range(4):
