@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from airflow_anon.expectations.class_table import MARK
 from airflow_anon.expectations.labels import hierarchy_of
 from engine import Count, InvalidData, Message
 
@@ -31,6 +32,9 @@ def labels_of(name: str, values: pd.Series, attribute: Mapping[str, Any], level:
     rows = hierarchy.rows(sorted({value for value in plain if value is not None}))
     entries = {row[0]: row for row in rows}
     roots = {row[-1] for row in rows}
+    if not rows and hierarchy.is_label(MARK, hierarchy.level_count - 1):
+        # its entries are the values themselves, and all are missing or unknown
+        roots = {MARK}
     root = roots.pop() if len(roots) == 1 else None
     unseen = [value is not None and value not in entries for value in plain]
     policy = attribute.get("unseen", "error")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import InvalidData
 from engine.message import Count, Message
+from engine.verification.records.kept import MARK
 
 if TYPE_CHECKING:
     from engine.job.attribute import Attribute
@@ -43,7 +44,10 @@ class ValueLabels:
         rows = attribute.hierarchy.rows(texts)
         self._rows = {row[0]: row for row in rows}  # of a leaf listed twice the last row counts
         self._top = attribute.hierarchy.level_count - 1
+        # a builder whose entries are the values themselves has none where all are missing or unknown
         roots = {row[-1] for row in rows}
+        if not rows and attribute.hierarchy.is_label(MARK, self._top):
+            roots = {MARK}
         self._root = roots.pop() if len(roots) == 1 else None
         unseen = sum(value not in self._rows for value in texts)
         if unseen and (attribute.unseen == "error" or self._root is None):

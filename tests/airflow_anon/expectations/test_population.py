@@ -6,11 +6,13 @@ import copy
 import json
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from airflow_anon.expectations.labels_of_values import labels_of
 from airflow_anon.expectations.population import people_by_labels
 from airflow_anon.expectations.run import run_suite
 from airflow_anon.expectations.source_settings import population_of
@@ -26,6 +28,18 @@ REAL = settings(
 )
 PEOPLE = [("31", "11")] * 4 + [("41", "21")] * 3 + [("42", "12")] * 3
 PRESENCE = {"model": "delta-presence", "delta_min": 0.2, "delta_max": 0.5, "subset": "subset.csv"}
+
+
+@pytest.mark.parametrize(
+    ("hierarchy", "values"),
+    [({"builder": "flat"}, [None]), ({"builder": "interval", "widths": [10]}, [None, "unknown"])],
+)
+def test_values_without_an_entry_become_the_root_where_no_value_has_one(hierarchy, values):
+    attribute = {"role": "quasi-identifying", "hierarchy": hierarchy, "unseen": "root"}
+    highest = 1 if hierarchy["builder"] == "flat" else 2
+    labels, refused = labels_of("age", pd.Series(values, dtype=object), attribute, highest)
+    assert labels.tolist() == ["*"] * len(values)
+    assert not refused.any()
 
 
 class Released:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine import InvalidData, InvalidJob, NoSolution, VaultRefused, run, verify
+from engine import InvalidData, InvalidJob, NoSolution, VaultRefused, load_job, run, verify
 from engine.job.open_series import open_series, series_evidence
 from engine.series.remembered import told_apart
 from tests.engine.series.nights import FIXED, in_file, job, movers, patients, stated, table
@@ -319,6 +319,19 @@ def test_a_share_that_is_withheld_since_few_others_wait_is_verified(tmp_path):
     told["series"]["kept_share"] = None
     found = verify(tmp_path / "release", one, told, source=everybody, series=series_evidence(one, told))
     assert any("kept_share" in str(finding.message) for finding in found if not finding.holds)
+
+
+@pytest.mark.parametrize(("value", "unseen"), [(None, "error"), (None, "root"), ("unknown", "root")])
+def test_a_night_of_persons_without_an_entry_is_verified(tmp_path, value, unseen):
+    # the one person with an entry waits, so that no value in the file has one
+    age = {"role": "quasi-identifying", "hierarchy": {"builder": "interval", "widths": [10]}, "unseen": unseen}
+    plain = job(tmp_path, suppression_limit=0.9).document()
+    one = load_job({**plain, "attributes": {**plain["attributes"], "age": {**age, "minimum_level": 2}}})
+    source = table({number: (30, min(number, 1), "a") for number in range(5)})
+    source["age"] = ["30", *[value] * 4]
+    result = run(one, table=source)
+    assert result.table["age"].to_pylist() == ["*"] * 4
+    assert all(finding.holds for finding in result.findings)
 
 
 def test_only_the_two_newest_releases_keep_records(tmp_path):
