@@ -71,6 +71,7 @@ def findings() -> Iterator[Looked]:
     jobs: list[Job] = []
     yield from _job_files(jobs)
     yield from _connections(jobs)
+    yield from _pools(jobs)
     yield _ledger()
     yield _staging()
 
@@ -137,6 +138,33 @@ def _connection(conn_id: str) -> Looked:
             return Looked("ok", what, f"reached, {hook.conn_type}")
     except AirflowException as problem:
         return Looked("problem", what, str(problem))
+
+
+def _pools(jobs: list[Job]) -> Iterator[Looked]:
+    """Look for the pools that jobs name: Airflow never starts a task of one that it lacks, and fails no run."""
+    named = {job.dag.pool: job.name for job in reversed(jobs) if job.dag is not None and job.dag.pool is not None}
+    if not named:
+        return
+    try:
+        from airflow.models.pool import Pool  # noqa: PLC0415 (needs Airflow's database, which not every machine has)
+        from airflow.utils.session import create_session  # noqa: PLC0415
+        from sqlalchemy import select  # noqa: PLC0415
+
+        with create_session() as session:
+            known = set(session.scalars(select(Pool.pool)))
+    except Exception as problem:  # noqa: BLE001 (whatever it is, the rest is looked at)
+        yield Looked("warning", "pools", f"Airflow's database was not read ({type(problem).__name__})")
+        return
+    for pool, job in sorted(named.items()):
+        if pool in known:
+            yield Looked("ok", f"pool {pool!r}", "is there")
+        else:
+            hint = f"make it by `airflow pools set`, or correct dag.pool of job {job}"
+            yield Looked(
+                "problem",
+                f"pool {pool!r}",
+                f"is not there, so that runs of the job begin no task and never end; {hint}",
+            )
 
 
 def _ledger() -> Looked:

@@ -76,6 +76,18 @@ def test_what_is_wrong_is_told_and_the_rest_is_looked_at_all_the_same(installati
         assert what in told
 
 
+def test_a_pool_that_airflow_does_not_have(installation, capsys, airflow_home):
+    """Airflow begins no task of it, fails no run, and tells its scheduler's log alone."""
+    for name, pool in (("stays", "default_pool"), ("visits", "warehuose")):
+        document = {**JOB, "name": name, "dag": {"pool": pool}, "output": {"path": str(installation / name)}}
+        (installation / "jobs" / f"{name}.yaml").write_text(yaml.safe_dump(document))
+    status, told = looked(installation, capsys)
+    assert status == 2
+    assert "ok       pool 'default_pool': is there" in told
+    assert "problem  pool 'warehuose': is not there" in told
+    assert "dag.pool of job visits" in told
+
+
 def test_without_job_files_it_says_how_to_get_one(installation, capsys, monkeypatch):
     (installation / "jobs" / "stays.yaml").unlink()
     status, told = looked(installation, capsys)
