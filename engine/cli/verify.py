@@ -93,7 +93,10 @@ def _findings(folder: Path, job: Job) -> list[Finding]:
         ) from None
     formats = compared_formats(folder, job)
     key = _key_of(report)
-    classes = class_table(release, job) if has_structure(release.schema, job) else None
+    try:
+        classes = class_table(release, job) if has_structure(release.schema, job) else None
+    except InvalidData as problem:
+        raise VerificationFailed(problem.message) from None
     series = None
     if job.series is not None:
         from engine.job.open_series import series_evidence  # noqa: PLC0415 (as above)

@@ -102,9 +102,19 @@ def _compared(folder: Path, job: Job, codebook: Codebook) -> Iterator[Finding]:
     for data, columns in _tables(codebook):
         for name in job.further_formats:
             written = (folder / data).with_suffix(f".{name}")
-            holds = written.is_file() and not FORMATS[name].differ(folder / data, written, columns)
+            holds = written.is_file() and not _differs(name, folder / data, written, columns)
             has = "has the records of" if holds else "is missing, or does not have the records of"
             yield Finding("formats", holds, None, None, None, Message(f"{written.name}: {has} {data}, in its order"))
+
+
+def _differs(name: str, data: Path, written: Path, columns: Sequence[DescribedColumn]) -> bool:
+    """Tell whether a file has other records than a Parquet file; one that cannot be read has."""
+    try:
+        return FORMATS[name].differ(data, written, columns)
+    except MemoryError:
+        raise
+    except Exception:  # noqa: BLE001 (of a damaged file the libraries that read it raise whatever they meet)
+        return True
 
 
 def _tables(codebook: Codebook) -> list[tuple[str, list[DescribedColumn]]]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
+from engine.codebook.document import Codebook
 from engine.errors import VerificationFailed
 from engine.formats.formats import compare_formats
 from engine.job.job import Job
@@ -23,7 +26,7 @@ def compared_formats(folder: Path, job: Job) -> list[Finding]:
     if not job.further_formats:
         return []
     try:
-        codebook = strict_json((folder / CODEBOOK).read_bytes())
-    except (OSError, ValueError):
+        codebook = TypeAdapter(Codebook).validate_python(strict_json((folder / CODEBOOK).read_bytes()), strict=True)
+    except (OSError, ValueError):  # what has another form is a ValueError too
         raise VerificationFailed(f"{folder}: {CODEBOOK} is missing or cannot be read") from None
     return compare_formats(folder, job, codebook)

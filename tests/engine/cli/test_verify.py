@@ -87,6 +87,17 @@ def test_verify_of_a_folder_whose_manifest_fits_but_which_is_no_release(folder, 
     assert "data.parquet or report.json is missing or cannot be read" in done.stderr
 
 
+def test_verify_of_a_damaged_table_ends_with_4(folder):
+    """It opens, and what is damaged shows once its records are counted."""
+    cli("run", folder / "job.yaml")
+    data = folder / "release" / "data.parquet"
+    data.write_bytes(b"PAR1" + b"\xff" * 60 + data.read_bytes()[64:])
+    write_manifest(folder / "release")
+    done = cli("verify", folder / "release", folder / "job.yaml")
+    assert (done.returncode, done.stdout.startswith("note")) == (4, True)
+    assert "is a damaged Parquet file" in done.stderr
+
+
 COLOURS = "red;warm;*\nblue;cold;*\n"
 COLUMN = {"colour": {"role": "quasi-identifying", "hierarchy": "colour.csv"}}
 

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pyreadstat
 import pytest
 
-from engine import InvalidJob, VerificationFailed, check_manifest, compared_formats, load_job, run
+from engine import InvalidJob, VerificationFailed, check_manifest, compared_formats, load_job, run, write_manifest
 from engine.cli.commands import main
 from engine.formats import csv_file, formats, spss_file, stata_file
 from tests.engine.linked_jobs import job as linked_job
@@ -165,6 +165,28 @@ def test_all_files_are_in_the_manifest_and_are_compared(release, tmp_path, capsy
     assert "data.csv: has the records of data.parquet" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda _: [],
+        lambda found: {key: value for key, value in found.items() if key != "columns"},
+        lambda found: {**found, "columns": [3, *found["columns"]]},
+        lambda found: {**found, "columns": [{**found["columns"][0], "labels": 1}]},
+    ],
+)
+def test_a_codebook_that_is_none_ends_verify_with_4(release, tmp_path, capsys, change):
+    """The further files are compared by it before it is compared itself."""
+    folder, document = release
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    codebook = copy / "codebook.json"
+    codebook.write_text(json.dumps(change(json.loads(codebook.read_text()))))
+    write_manifest(copy)
+    (tmp_path / "job.yaml").write_text(json.dumps(document))
+    assert main(["verify", str(copy), str(tmp_path / "job.yaml")]) == 4
+    assert "codebook.json is missing or cannot be read" in capsys.readouterr().err
+
+
 def changed(folder, name):
     """Change one record, swap two, drop the last one or add one."""
     frame = pd.read_parquet(folder / "data.parquet")
@@ -192,6 +214,23 @@ def test_other_records_are_found(release, tmp_path, form, how):
         formats.FORMATS[form].write(tmp_path / "other.parquet", copy / f"data.{form}", columns)
     findings = {finding.message.split(":")[0]: finding.holds for finding in compared_formats(copy, loaded)}
     assert findings == {f"data.{name}": name != form for name in ("csv", "dta", "sav")}
+
+
+@pytest.mark.parametrize("name", ["data.csv", "data.dta", "data.sav", "data.parquet"])
+def test_a_damaged_file_is_another_one(release, tmp_path, name):
+    """Whatever the library that reads it makes of it: of some bytes pandas raises errors of its own classes."""
+    folder, document = release
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    loaded, content = load_job(document), (folder / name).read_bytes()
+    # the head of a Stata file says where its parts are
+    for begin in (*range(100, 400, 20), len(content) // 2, len(content) - 20):
+        (copy / name).write_bytes(content[:begin] + b"\xff" * 20 + content[begin + 20 :])
+        found = {finding.message.split(":")[0]: finding.holds for finding in compared_formats(copy, loaded)}
+        assert set(found) == {"data.csv", "data.dta", "data.sav"}
+        assert all(holds for other, holds in found.items() if name not in (other, "data.parquet"))
+    (copy / name).write_bytes(content[: len(content) // 2])
+    assert not all(finding.holds for finding in compared_formats(copy, loaded))
 
 
 def test_a_release_whose_csv_differs_is_not_made(tmp_path, monkeypatch):
