@@ -6,7 +6,7 @@ In: the folder of a release, and the job that made it. Out: one line for each fi
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,14 +62,26 @@ def run_verify(options: argparse.Namespace) -> int:
             "give them as they were then"
         )
     if failed and not any(finding.is_told for finding in failed):
-        raise InvalidData(
-            f"{folder}: what a release alone tells holds: columns, labels, suppression and rows; that its classes are "
-            "of enough persons is stated and not shown; give what was de-identified, with its column "
-            f"{job.subject!r}, as --source"
-        )
+        raise InvalidData(_not_shown(folder, job, failed))
     if failed:
         raise VerificationFailed(f"{folder}: does not hold what the job demands", list(findings))
     return 0
+
+
+def _not_shown(folder: Path, job: Job, failed: Sequence[Finding]) -> str:
+    """Return what of a release is neither shown nor refuted, and what to give."""
+    checks = dict.fromkeys(finding.check for finding in failed)
+    what = "that its classes are of enough persons" if job.subject else f"what is said of {', '.join(checks)}"
+    column = f", with its column {job.subject!r}," if job.subject else ""
+    has_source = any(source.path is not None for source in job.sources)
+    lacks = (
+        not has_source if job.max_rows is not None else bool({"persons", "series"} & set(checks)) or bool(job.subset)
+    )
+    fix = f"give what was de-identified{column} as --source" if lacks else str(failed[0].message)
+    return (
+        f"{folder}: what a release alone tells holds: columns, labels, suppression and rows; {what} is stated and "
+        f"not shown; {fix}"
+    )
 
 
 def _findings(folder: Path, job: Job) -> list[Finding]:

@@ -197,21 +197,22 @@ def _content(
         try:
             source = released_persons(job, source, series)
         except EngineError as problem:
-            yield _uncounted(problem)
+            yield _uncounted(problem, is_told=False)
+            yield from _alone(table, job, report, source, rows_key, keys, None)
             return
         assert series is not None  # noqa: S101 (else nobody is found)
         try:
             records = source_records(table, job, levels_released(job, report, source, series), source)
         except EngineError as problem:
-            yield _uncounted(problem)
+            yield _uncounted(problem, is_told=True)
         else:
             yield from check_series(table, job, report or {}, source, records, series)
     yield from _alone(table, job, report, source, rows_key, keys, records)
 
 
-def _uncounted(problem: EngineError) -> Finding:
+def _uncounted(problem: EngineError, *, is_told: bool) -> Finding:
     message = Message("traces cannot be counted: ", problem.message)
-    return Finding("series", holds=False, observed=None, required=None, column=None, message=message)
+    return Finding("series", False, None, None, None, message, is_told=is_told)
 
 
 def _alone(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -104,7 +105,10 @@ def recount_figures(
     if isinstance(stated, Mapping) and not LATER & set(stated):
         found = {key: figure for key, figure in found.items() if key not in LATER}
     complete = isinstance(stated, Mapping) and set(stated) == set(found)
-    yield _finding("risk", not unknown and complete and _equal_all(found, stated))
+    risk = _finding("risk", not unknown and complete and _equal_all(found, stated))
+    # without the population nobody can tell
+    known = people is None or people.population is not None
+    yield replace(risk, is_told=known)
     if "attribute_inference" in report:
         inferred = recount_inference(records.table, records.minimum_class_size)
         yield _finding("attribute_inference", same_inference(report["attribute_inference"], inferred, _equal))
@@ -112,7 +116,8 @@ def recount_figures(
     given = given if isinstance(given, list) else []
     alike = records.kept_rows != records.kept.rows
     agree = all(_same_judgement(*pair, alike=alike) for pair in zip_longest(given, models, job.privacy))
-    yield _finding("privacy", agree and least_margin_holds(report.get("privacy_margin"), given))
+    privacy = _finding("privacy", agree and least_margin_holds(report.get("privacy_margin"), given))
+    yield replace(privacy, is_told=known)
 
 
 def _same_judgement(stated: Any, found: Finding | None, model: Any, *, alike: bool) -> bool:

@@ -35,7 +35,7 @@ def judge(records: Records, job: Job, model: Any, people: People | None, report:
             return _unproven(model, "there is no population")
         tables = people.beside(records)
         if not tables:
-            return _unproven(model, people.problem)
+            return replace(_unproven(model, people.problem), is_told=people.population is not None)
     if (
         report is None
         and drops(job, report)
@@ -62,9 +62,11 @@ def suppressed_class(records: Records, job: Job, people: People | None, report: 
         `Records.whole`.
     """
     found = [(model, judge(records, job, model, people, report)) for model in job.privacy]
-    failing = [Message(f"{model.model}: ", finding.message) for model, finding in found if not finding.holds]
-    text = Message.joined("; ", failing) if failing else Message("the suppressed records satisfy every privacy model")
-    return Finding("suppressed-class", not failing, None, None, None, text)
+    failing = [(model, finding) for model, finding in found if not finding.holds]
+    texts = [Message(f"{model.model}: ", finding.message) for model, finding in failing]
+    text = Message.joined("; ", texts) if texts else Message("the suppressed records satisfy every privacy model")
+    is_told = not failing or any(finding.is_told for _, finding in failing)
+    return Finding("suppressed-class", not failing, None, None, None, text, is_told=is_told)
 
 
 def _unproven(model: Any, message: str) -> Finding:

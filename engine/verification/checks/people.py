@@ -110,7 +110,7 @@ def check_people(people: People, records: Records, report: Mapping[str, Any] | N
     """Compare the population with the report, and the classes of a research subset with the records that it lists."""
     population = people.population
     if population is None:
-        yield Finding("population", holds=False, observed=None, required=None, column=None, message=people.problem)
+        yield Finding("population", False, None, None, None, people.problem, is_told=False)
         return
     stated = population.rows if report is None else report.get("population_rows")
     agrees = type(stated) is int and stated == population.rows

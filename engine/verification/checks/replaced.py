@@ -59,31 +59,32 @@ def _pseudonyms(table: ClassTable, name: str, compared: _Compared, keys: KnownKe
     values = [value for value in found.values.present() if value is not None]
     starred = table.having(MARK)[found.classes]
     shown = np.array([value is not None for value in found.values.column().to_pylist()], np.bool_)
-    problems = []
+    problems, unread = [], ""
     if not all(_FORM.fullmatch(value) for value in values):
         problems.append(f"some are not {PSEUDONYM_DIGITS} hexadecimal digits")
     if (starred & shown).any():
         problems.append("suppressed records have one")
     place = f"attributes.{name}"
-    secret = keys.of_place.get(place)
-    told = "" if secret is not None else f"; that they are those of the source is not shown: {keys.why_not[place]}"
+    secret = keys.of_place.get(place) if compared.is_readable else None
+    why = keys.why_not.get(place, "it is not given")
+    told = "" if secret is not None else f"; that they are those of the source is not shown: {why}"
     try:
         if compared.is_readable and compared.raw_values(name, values):
             problems.append("identifiers of the source are among them")
         if secret is not None and not compared.has_pseudonyms(name, found, secret):
             problems.append("they are not those of the source's identifiers")
     except EngineError as problem:
-        problems.append(str(problem))
+        unread = str(problem)
     counted = Message.of("{distinct} pseudonyms", distinct=Count(len(values)))
-    text = Message(counted, ": " if problems else "", "; ".join(problems), told)
-    return Finding("pseudonyms", not problems, None, None, name, text)
+    texts = [*problems, *([unread] if unread else [])]
+    text = Message(counted, ": " if texts else "", "; ".join(texts), told)
+    return Finding("pseudonyms", not texts, None, None, name, text, is_told=bool(problems) or not unread)
 
 
 def _dates(table: ClassTable, name: str, compared: _Compared, keys: KnownKeys) -> Finding:
     if "shift" not in keys.of_place:
-        return Finding(
-            "shift", False, None, None, name, Message(f"the dates are not shown to be shifted: {keys.why_not['shift']}")
-        )
+        unknown = Message(f"the dates are not shown to be shifted: {keys.why_not['shift']}")
+        return Finding("shift", False, None, None, name, unknown, is_told=False)
     if name in table.labels:
         text = "the dates are generalized after the shift; the labels are counted with the persons"
         return Finding("shift", True, None, None, name, Message(text))
@@ -94,7 +95,7 @@ def _dates(table: ClassTable, name: str, compared: _Compared, keys: KnownKeys) -
             "the dates are those of the source, shifted" if same else "the dates are not those of the source, shifted"
         )
     except EngineError as problem:
-        same, text = False, str(problem)
+        return Finding("shift", False, None, None, name, problem.message, is_told=False)
     return Finding("shift", same, None, None, name, Message(text))
 
 

@@ -345,6 +345,26 @@ def test_schema_and_refused_jobs_need_nothing_heavy(folder):
     assert done.stdout.splitlines()[-1] == "[0, 2] []"
 
 
+def test_dates_that_nobody_can_compare_are_neither_shown_nor_refuted(folder):
+    """Their key is one of the run, which is kept nowhere; so is that by which further rows were left out."""
+    rows = "".join(f"P{n // 2},{20 + 10 * (n // 8)},2024-0{1 + n % 9}-11\n" for n in range(16))
+    (folder / "people.csv").write_text("person_id,age,admitted\n" + rows)
+    columns = {**JOB["attributes"], "admitted": {"role": "insensitive", "action": "shift", "accept": "unique"}}
+    del columns["diagnosis"]
+    write(folder, subject="person_id", attributes=columns, shift={"days": 30})
+    assert cli("run", folder / "job.yaml").returncode == 0
+    done = cli("verify", folder / "release", folder / "job.yaml")
+    assert done.returncode == 2
+    assert "the key of this release is not given, and is kept nowhere" in done.stderr
+    (folder / "people.csv").write_text("person_id,age,diagnosis\n" + "".join(f"P{n // 2},{20},u\n" for n in range(16)))
+    write(folder, subject="person_id", max_rows=1)
+    assert cli("run", folder / "job.yaml").returncode == 0
+    done = cli("verify", folder / "release", folder / "job.yaml")
+    assert done.returncode == 2
+    assert "max_rows left out rows by a key that is not given" in done.stderr
+    assert "--source" not in done.stderr
+
+
 def test_persons_are_counted_and_verified_with_the_source(folder):
     """Without the identifiers nobody can count persons, which is neither shown nor refuted: status 2."""
     visits = [(n // 2, 20 + 10 * (n // 8), "uv"[n % 2]) for n in range(16)]

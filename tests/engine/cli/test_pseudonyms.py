@@ -31,6 +31,13 @@ def test_a_key_from_the_first_run_to_its_rotation(folder):
     done = cli("verify", folder / "release", folder / "job.yaml")
     assert (done.returncode, done.stderr) == (0, "")
     assert "holds  pseudonyms of person_id: 4 pseudonyms" in done.stdout
+    # without the source nobody can compare them with its identifiers
+    (folder / "people.csv").rename(folder / "moved.csv")
+    without = cli("verify", folder / "release", folder / "job.yaml")
+    assert without.returncode == 2
+    told = "what is said of pseudonyms is stated and not shown; 4 pseudonyms: source people.csv: not found"
+    assert told in without.stderr
+    (folder / "moved.csv").rename(folder / "people.csv")
     assert secret.decode() not in first.stderr + done.stdout + (folder / "release/job.yaml").read_text()
 
     (folder / "keys/people").write_text("ab" * 32)

@@ -48,6 +48,21 @@ def test_a_release_is_verified_from_the_command_line(tmp_path, capsys):
     assert "series k-anonymity" in capsys.readouterr().out
 
 
+def test_a_release_of_a_series_is_neither_shown_nor_refuted_without_its_source(tmp_path, capsys):
+    run(job(tmp_path), table=table(patients(40)))
+    assert main(["verify", str(tmp_path / "release"), job_file(tmp_path)]) == 2
+    told = capsys.readouterr()
+    assert "FAILS  series: traces cannot be counted" in told.out
+    assert "holds  labels of age" in told.out
+    assert "is stated and not shown; give what was de-identified, with its column 'mrn', as --source" in told.err
+    report = tmp_path / "release" / "report.json"
+    document = json.loads(report.read_text())
+    document["rows"] += 1
+    report.write_text(json.dumps(document))
+    write_manifest(tmp_path / "release")
+    assert main(["verify", str(tmp_path / "release"), job_file(tmp_path)]) == 4
+
+
 @pytest.mark.parametrize(
     ("stated", "told"),
     [
