@@ -56,7 +56,8 @@ def recoded_for(job: Job, problem: Problem, start: Solution) -> tuple[Problem, S
     solution : Solution
         Of this problem, never worse than `start`.
     """
-    from engine.search.recoding.local import Settings, recoded  # noqa: PLC0415 (only these jobs compile its kernels)
+    from engine.search.recoding.local import recoded  # noqa: PLC0415 (only these jobs compile its kernels)
+    from engine.search.recoding.settings import Settings  # noqa: PLC0415 (only these jobs compile its kernels)
 
     settings = job.recoding
     chosen = Settings(
