@@ -7,9 +7,8 @@ same input.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from great_expectations import ExpectationSuite
 
@@ -17,15 +16,15 @@ from airflow_anon.expectations.choice import ExpectPolicyByRule, stated_choice
 from airflow_anon.expectations.class_table import MARK
 from airflow_anon.expectations.classes import ExpectClassesToHoldAtLeast
 from airflow_anon.expectations.columns import ExpectOnlyReleasedColumns
-from airflow_anon.expectations.figures import PARTS, ExpectReportedFigures
+from airflow_anon.expectations.figures import ExpectReportedFigures
 from airflow_anon.expectations.information import ExpectSomethingToTellApart
 from airflow_anon.expectations.labels import ExpectColumnValuesToBeLabels, allowed_levels, is_label
 from airflow_anon.expectations.listed_people import listed_rows
-from airflow_anon.expectations.persons import FURTHER, KNOWS, PERSONS, TABLES, ExpectPersonsInEachClass
+from airflow_anon.expectations.persons import ExpectPersonsInEachClass
 from airflow_anon.expectations.perturbed import ExpectDrawnValues
 from airflow_anon.expectations.privacy_model import ExpectPrivacyModelToHold
-from airflow_anon.expectations.records import Marked
 from airflow_anon.expectations.replaced import ExpectReplacedColumns, pseudonym_keys
+from airflow_anon.expectations.reported import Reported
 from airflow_anon.expectations.rows import ExpectRowsAccountedFor
 from airflow_anon.expectations.sample import drawn_rows
 from airflow_anon.expectations.schema import ExpectDeclaredSchema
@@ -94,7 +93,7 @@ def release_suite(
     """
     choice = list(_choice(job, report))
     job = job.as_run(report)
-    reported = _Reported.of(report, job)
+    reported = Reported.of(report, job)
     attributes = {name: _quasi_identifier(job, name) for name in job.quasi_identifiers}
     allowed = {name: _levels_of(job, name) for name in job.quasi_identifiers} if job.mixes_levels else None
     population = population_of(job, attributes, reported.levels or {}, source, allowed)
@@ -124,88 +123,6 @@ def release_suite(
             *_series(job, report, people, traces),
         ],
     )
-
-
-@dataclass(frozen=True)
-class _Reported:
-    """The statements of the report; those that it withholds are None, and `below` is their bound.
-
-    A release of mixed levels has none.
-    """
-
-    rows: int | None
-    suppressed: int | None
-    source_rows: int | None
-    released: int
-    levels: Mapping[str, int] | None
-    how: Literal["star", "drop"]
-    figures: Mapping[str, Any]
-    below: int | None
-
-    @classmethod
-    def of(cls, report: Mapping[str, Any], job: Job) -> _Reported:
-        solution = report.get("solution")
-        if not isinstance(solution, Mapping):
-            raise ValueError("report: names no solution, so there is nothing to release")  # noqa: TRY004 (a wrong document, not a wrong argument)
-        levels = solution.get("levels")
-        all_rows = report.get("rows" if job.subset is None else "population_rows")
-        form, suppressed, below = _suppressed(report, job)
-        rows = report.get("rows")
-        figures = [figure for figure in (rows, suppressed, all_rows) if below is None or figure is not None]
-        if job.mixes_levels and levels is not None:
-            raise ValueError(
-                "report: solution.levels must be null, since the job mixes levels; the release was made by another job"
-            )
-        if not job.mixes_levels and (not isinstance(levels, Mapping) or set(levels) != set(job.quasi_identifiers)):
-            raise ValueError(
-                f"report: solution.levels must name exactly the columns {', '.join(job.quasi_identifiers)}; "
-                "the release was made by another job"
-            )
-        if not all(type(figure) is int and figure >= 0 for figure in [*figures, *(levels or {}).values()]):
-            raise ValueError(
-                "report: rows, population_rows, suppressed_class.records and solution.levels must be whole numbers, at "
-                "least 0"
-            )
-        # reports of earlier versions do not give it
-        released = report.get("released", rows - suppressed if form == "drop" and below is None else rows)
-        if type(released) is not int or released < 0:
-            raise ValueError("report: released must be a whole number, at least 0")
-        stated = {
-            part: report.get(part) for part in (*PARTS, *((*PERSONS, KNOWS, FURTHER, TABLES) if job.subject else ()))
-        }
-        return cls(rows, suppressed, all_rows, released, levels, form, stated, below)
-
-    @property
-    def marked(self) -> Marked:
-        if self.suppressed == 0 or self.how == "drop":
-            return "none"
-        return "all" if self.suppressed == self.rows else "some"
-
-
-def _suppressed(report: Mapping[str, Any], job: Job) -> tuple[Literal["star", "drop"], Any, int | None]:
-    """Return whether suppressed records are in the release, how many there are by its report, and the bound of these.
-
-    The bound is None unless the report withholds how few were left out; it must be the job's.
-    """
-    stated = report.get("suppressed_class")
-    stated = stated if isinstance(stated, Mapping) else {}
-    form = stated.get("form")
-    if form not in ("none", "star", "drop"):
-        raise ValueError("report: suppressed_class.form must be none, star or drop")
-    if form == "star" and job.output is not None and job.output.suppressed == "drop":
-        raise ValueError("report: suppressed_class.form is star, and the job leaves suppressed records out")
-    below = stated.get("below")
-    if below is not None and (
-        form != "drop"
-        or stated.get("records") is not None
-        or type(below) is not int
-        or not 1 < below <= job.minimum_class_size
-    ):
-        raise ValueError(
-            "report: suppressed_class.below must be from 2 to the smallest class that the job allows, and only where "
-            "form is drop and records is null"
-        )
-    return "drop" if form == "drop" else "star", stated.get("records"), below
 
 
 def _choice(job: Job, report: Mapping[str, Any]) -> Iterator[ReleaseExpectation]:
@@ -276,7 +193,7 @@ def _perturbed(job: Job, source: Mapping[str, Any], rows_key: str | None) -> Ite
         )
 
 
-def _labels(job: Job, reported: _Reported) -> Iterator[ReleaseExpectation]:
+def _labels(job: Job, reported: Reported) -> Iterator[ReleaseExpectation]:
     for name in job.quasi_identifiers:
         yield ExpectColumnValuesToBeLabels(
             column=name,
@@ -310,7 +227,7 @@ def _located(job: Job, name: str) -> dict[str, Any]:
 
 
 def _counts(
-    job: Job, reported: _Reported, source_rows: int, population: Mapping[str, Any]
+    job: Job, reported: Reported, source_rows: int, population: Mapping[str, Any]
 ) -> Iterator[ReleaseExpectation]:
     listed = listed_rows(population)
     released = source_rows if listed is None else listed
@@ -338,7 +255,7 @@ def _counts(
     )
 
 
-def _small_classes(job: Job, reported: _Reported, source: dict[str, Any]) -> Iterator[ReleaseExpectation]:
+def _small_classes(job: Job, reported: Reported, source: dict[str, Any]) -> Iterator[ReleaseExpectation]:
     if job.suppress == "small-classes" or job.is_private:
         yield ExpectOnlySmallClassesSuppressed(
             minimum=job.minimum_class_size,
@@ -380,7 +297,7 @@ def _series(
 
 
 def _privacy(
-    job: Job, reported: _Reported, population: Mapping[str, Any], source: dict[str, Any], rows_key: str | None
+    job: Job, reported: Reported, population: Mapping[str, Any], source: dict[str, Any], rows_key: str | None
 ) -> Iterator[ReleaseExpectation]:
     common = {"quasi_identifiers": list(job.quasi_identifiers), "marked": reported.marked}
     if not job.allow_empty_information:
