@@ -7,13 +7,12 @@ try completes is taken back.
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from logging import Logger
 from pathlib import Path
@@ -22,17 +21,16 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
 from airflow_anon.ledger.released_places import places_of
-from airflow_anon.publication.delivered import delivered_now
 from airflow_anon.publication.errors import ledger_errors
 from airflow_anon.publication.job_table import JobTable
+from airflow_anon.publication.pending_row import PendingRow, absolute
 from airflow_anon.publication.places import Share, refuse_unmounted, shares_of
-from airflow_anon.publication.series import refuse_settled
-from airflow_anon.publication.settle import settle, without_table
+from airflow_anon.publication.settle import settle
 from airflow_anon.share.folder_share import file_sha256
 from airflow_anon.transport.release_files import MANIFEST, VALIDATION
 
 if TYPE_CHECKING:
-    from airflow_anon.ledger import Entry, Ledger, Pending
+    from airflow_anon.ledger import Entry, Ledger
     from airflow_anon.ledger.document import Attempt
     from airflow_anon.share.staged_release import StagedRelease
     from engine import Job
@@ -125,14 +123,14 @@ class Publication:
             self.log.info("Release %s of %s is in the share already and is not changed", self.release_id, self.job.name)
         manifest_sha256 = str(share.manifest_sha256(self.release_id))
         if entry is None:
-            self._begin_again(lambda: share.opened(self.release_id), manifest_sha256)
+            self._row.begin_again(lambda: share.opened(self.release_id), manifest_sha256, self._table)
             for one in further:
                 self._copy(share, one, manifest_sha256)
         if gets_table:
             with share.opened(self.release_id) as folder:
                 outcome = self._table.switch(manifest_sha256, folder)
             if outcome == "older":
-                self._begin_without_table(entry)
+                self._row.begin_without_table(entry)
         entry = entry or self._record(manifest_sha256)
         self._lead_readers((share, *further))
         told = manifest.get("metrics", dict(metrics))
@@ -140,7 +138,18 @@ class Publication:
 
     @property
     def _table(self) -> JobTable:
-        return JobTable(job=self.job, release_id=self.release_id, ledger=self.ledger, log=self.log, held=self._held)
+        return JobTable(job=self.job, release_id=self.release_id, ledger=self.ledger, log=self.log, held=self._row.held)
+
+    @property
+    def _row(self) -> PendingRow:
+        return PendingRow(
+            job=self.job,
+            release_id=self.release_id,
+            ledger=self.ledger,
+            attempt=self.attempt,
+            umask=self.umask,
+            log=self.log,
+        )
 
     def _copy(self, share: Share, further: Share, manifest_sha256: str) -> None:
         """Write the release of the first share into another one, file by file the same, unless it is there.
@@ -165,7 +174,7 @@ class Publication:
         def announced(folder: Path) -> AbstractContextManager[None]:
             if file_sha256(folder / MANIFEST) != manifest_sha256:
                 raise AirflowException(f"{share.release(self.release_id)}: changed while it was copied; try again")
-            return self._held(manifest_sha256)
+            return self._row.held(manifest_sha256)
 
         further.add(self.release_id, fill, announced=announced)
         self.log.info("Release %s of %s written to %s", self.release_id, self.job.name, further.folder)
@@ -218,10 +227,10 @@ class Publication:
             if entry is not None and loaded != entry.manifest_sha256:
                 raise self._disagreement(entry, "is another one now" if loaded else "is no longer in the share")
             if loaded is None:
-                self._begin(folder, staged.manifest_sha256)
+                self._row.begin(folder, staged.manifest_sha256, self._table)
                 loaded = staged.manifest_sha256
             elif entry is None and loaded == staged.manifest_sha256:
-                self._begin_again(lambda: nullcontext(folder), str(loaded))
+                self._row.begin_again(lambda: nullcontext(folder), str(loaded), self._table)
             outcome = self._table.switch(loaded, folder)
         if outcome == "older" and entry is None:
             with ledger_errors():
@@ -289,7 +298,7 @@ class Publication:
         with ledger_errors():
             publication = self.ledger.document(entry.sequence)["publication"]
             gone = gone_from(given_up(self.ledger, self.job.name), publication)
-        place = _absolute(share.release(self.release_id))
+        place = absolute(share.release(self.release_id))
         if place not in places_of(publication):
             why = "the job's output got this share later"
         elif place in gone:
@@ -312,7 +321,7 @@ class Publication:
         """Return the entry of the release; a publication that is being taken back is settled first."""
         with ledger_errors():
             entry = self.ledger.released(self.job.name, self.release_id)
-            pending = self._pending()
+            pending = self._row.find()
             if pending is not None:
                 pending.refuse_another(self.attempt.run)
         if entry is None and pending is not None and pending.revoked:
@@ -326,84 +335,11 @@ class Publication:
 
     def _announced(self, folder: Path) -> AbstractContextManager[None]:
         manifest_sha256 = file_sha256(folder / MANIFEST)
-        self._begin(folder, manifest_sha256)
-        return self._held(manifest_sha256)
-
-    @contextmanager
-    def _held(self, manifest_sha256: str) -> Iterator[None]:
-        """Prevent that the publication is taken back while it becomes visible."""
-        failure: Exception | None = None
-        with ledger_errors(), self.ledger.holding(self.job.name, self.release_id, manifest_sha256):
-            try:
-                yield
-            except Exception as problem:  # noqa: BLE001 (of the share: the ledger must not take it for its own)
-                failure = problem
-        if failure is not None:
-            raise failure
-
-    def _places(self) -> list[str]:
-        """Return where the files of the release are to be, as its entry will say."""
-        return [_absolute(one.release(self.release_id)) for one in shares_of(self.job, self.umask, self.ledger)]
-
-    def _begin(self, folder: Path, manifest_sha256: str) -> None:
-        """Write the pending row of the release to the ledger, before the release is visible."""
-        output = self.job.output
-        with ledger_errors():
-            pending = self._pending()
-        self._table.refuse_left(pending)
-        place, *also = self._places() or [None]
-        table = None if output.conn_id is None else self._table.written(folder)
-        delivered = delivered_now(self.ledger, self.job.name, self.log)
-        with ledger_errors():
-            document = dataclasses.replace(self.attempt, delivered=delivered).released(
-                folder,
-                self.release_id,
-                manifest_sha256,
-                place=place,
-                also=[one for one in also if one is not None],
-                table=table,
-            )
-            self.ledger.begin(document)
-        refuse_settled(self.job, self.release_id)
-
-    def _begin_without_table(self, entry: Entry | None) -> None:
-        """Write the pending row again, without the table, which has a newer release."""
-        if entry is not None:
-            return
-        with ledger_errors():
-            pending = self._pending()
-            if pending is not None:
-                self.ledger.begin(without_table(pending.document))
-
-    def _pending(self) -> Pending | None:
-        found = (one for one in self.ledger.pending(self.job.name) if one.release_id == self.release_id)
-        return next(found, None)
-
-    def _begin_again(self, opened: Callable[[], AbstractContextManager[Path]], manifest_sha256: str) -> None:
-        """Write the pending row of a release without an entry, unless the try that made it has done so.
-
-        It is written again if the job has got other shares or another table since: what takes the release back must
-        know them.
-        """
-        with ledger_errors():
-            pending = self._pending()
-        is_same = (
-            pending is not None
-            and pending.manifest_sha256 == manifest_sha256
-            and places_of(pending.document.get("publication")) == self._places()
-            and self._table.is_named_in(pending.document)
-        )
-        if not is_same:
-            with opened() as folder:
-                self._begin(folder, manifest_sha256)
+        self._row.begin(folder, manifest_sha256, self._table)
+        return self._row.held(manifest_sha256)
 
     def _record(self, manifest_sha256: str) -> Entry:
         with ledger_errors():
             entry = self.ledger.complete(self.job.name, self.release_id, manifest_sha256)
         self.log.info("Entry %d of the ledger: %s", entry.sequence, entry.entry_sha256)
         return entry
-
-
-def _absolute(place: Path | str) -> str:
-    """Return where a release is as its entry says it."""
-    return str(place.absolute()) if isinstance(place, Path) else place

@@ -31,7 +31,9 @@ VAULT = tuple(
         (airflow_anon, "transport/series_vault.py"),
     )
 )
-PUBLISHING = str(Path(airflow_anon.__file__).resolve().parent / "publication/publish.py")
+PUBLISHING = tuple(
+    str(Path(airflow_anon.__file__).resolve().parent / f"publication/{name}.py") for name in ("publish", "pending_row")
+)
 MEMORY = 4
 
 
@@ -39,7 +41,7 @@ MEMORY = 4
 @pytest.mark.thorough
 @pytest.mark.parametrize("task", ["deidentify", "publish"])
 def test_vault_share_and_ledger_agree_wherever_a_task_was_killed(world, task):  # noqa: F811
-    parts = VAULT if "vault_conn_id" in world.job["series"] else (*VAULT, PUBLISHING)
+    parts = VAULT if "vault_conn_id" in world.job["series"] else (*VAULT, *PUBLISHING)
     day, seen = 1, [world.seen(world.night(1, PEOPLE))]
 
     def work():
