@@ -28,6 +28,8 @@ PARTS = tuple(
         "pipeline/swapped_folder.py",
         "pipeline/release.py",
         "pipeline/run.py",
+        "pipeline/verified.py",
+        "pipeline/written_documents.py",
         "pipeline/unverified.py",
     )
 )
