@@ -25,8 +25,9 @@ number of suppressed records below *k* that further classes joined: the figures 
   of the last digit is at least ten times what one of *n* records moves.
 - Measures that read `cells` are sums of logarithms of counts: one cell moves them by up to log2(n) records' worth. They
   have two digits less, and are withheld below 10,000 records.
-- The linter's shares of distinct values and differing pairs are counted in the source: they have as few digits, and are
-  withheld with the number of records; so is what it finds by them, and by values that most records share.
+- The linter's shares of distinct values and differing pairs are counted in the source, and one record moves them by up
+  to 2 / n: they have so many decimal places that a step is at least ten times that, two at most, and none below 200
+  records. They are withheld with the number of records; so is what it finds by them, and by values that most share.
 - Where persons are counted, their number and the share of those of whom no record is kept are withheld with the number
   of records, and also where these persons, or all others, are fewer than a class must have: shares of the persons in
   the file have their number as divisor, so that the two would tell the difference.
@@ -72,6 +73,7 @@ from engine.pipeline.document import (
 )
 from engine.pipeline.measured import Measured, PersonsOut, finite
 from engine.series.document import SeriesStated
+from engine.usefulness.published import share_places
 from engine.usefulness.published import told as usefulness_told
 from engine.utility.information_loss import ranked
 from engine.utility.measure import Reads
@@ -146,7 +148,7 @@ def published(
         "utility": {name: _rounded(value, digits[_READS[name]]) for name, value in utility.items()},
     }
     if "lint" in report:
-        told["lint"] = _lint(report["lint"], 0 if hides else _shares_digits(report["released"]), hides=hides)
+        told["lint"] = _lint(report["lint"], 0 if hides else _places_of_shares(report["released"]), hides=hides)
         hidden = {text(job, one) for one in report["lint"]["findings"] if one not in told["lint"]["findings"]}
         warnings = [one for one in told.pop("warnings", []) if one not in hidden]
         told = {**told, "warnings": warnings} if warnings else told
@@ -272,21 +274,24 @@ def significant_digits(records: int, *, fixed_domains: bool) -> dict[Reads, int 
     }
 
 
-def _shares_digits(records: int) -> int:
-    """Return the digits of shares that the linter counted in the source: those of measures that read any domain."""
-    return significant_digits(records, fixed_domains=False)["domains"] or 0
+def _places_of_shares(records: int) -> int:
+    """Return the decimal places of the linter's shares, 0 if they are withheld: one record moves those of pairs twice.
+
+    Significant digits would tell of few records: of a column that hardly varies, how many have another value.
+    """
+    return share_places(records // 2)
 
 
 def _digits_of_source(records: int, places: int | None) -> int:
     """Return the digits of a loss that nobody can recount from the file; `places` are those that its measure has."""
-    digits = _shares_digits(records)
+    digits = significant_digits(records, fixed_domains=False)["domains"] or 0
     return digits if places is None else min(places, digits)
 
 
-def _lint(lint: Lint, digits: int, *, hides: bool) -> Lint:
+def _lint(lint: Lint, places: int, *, hides: bool) -> Lint:
     """Return the linter's part; the classes it counts are those of the file, and all else is of the source."""
     columns = [
-        cast("LintedColumn", {**one, **{name: _rounded(one[name], digits) for name in ("distinction", "separation")}})
+        cast("LintedColumn", {**one, **{name: _placed(one[name], places) for name in ("distinction", "separation")}})
         for one in lint["columns"]
     ]
     findings = [one for one in lint["findings"] if not (hides and one["kind"] in OF_THE_SOURCE)]
@@ -431,6 +436,10 @@ def _rounded(value: float | None, digits: int | None) -> float | None:
     if value is None or digits is None:
         return value
     return significant(value, digits) if digits else None
+
+
+def _placed(value: float | None, places: int) -> float | None:
+    return None if value is None or not places else round(value, places)
 
 
 def _lowered(value: float | None, digits: int | None) -> float | None:

@@ -89,6 +89,30 @@ def test_a_choice_of_which_few_records_are_left_out_has_no_loss():
     assert all(one == found[0] for one in found)
 
 
+@pytest.mark.parametrize(("records", "places"), [(150, 0), (500, 1), (2_500, 2)])
+def test_what_the_linter_tells_of_a_column_is_the_same_however_few_records_have_another_value(records, places):
+    """The file has `*` for all; a digit of the share of pairs told their number, one of the distinct values a value."""
+    column = {"role": "quasi-identifying", "hierarchy": {"builder": "flat"}}
+    job = {
+        "name": "rare",
+        "unit": "record",
+        "attributes": {"ward": column, "sex": {**column, "minimum_level": 1}, "dx": {"role": "insensitive"}},
+        "privacy": [{"model": "k-anonymity", "k": 5}],
+    }
+    told = []
+    for others in (["M"], ["M", "M"], ["M", "X", "U", "D"]):
+        sex = [*others, *["F"] * (records - len(others))]
+        wards, dx = [list(letters * (records // 2)) for letters in ("ab", "xy")]
+        result = run(job, pa.table({"ward": wards, "sex": sex, "dx": dx}))
+        assert result.table.num_rows == records
+        told.append({one["column"]: one for one in result.published["lint"]["columns"]})
+        full = {one["column"]: one for one in result.report["lint"]["columns"]}["sex"]
+        assert full["separation"] > 0
+    assert told == [told[0]] * 3
+    assert told[0]["sex"]["separation"] == told[0]["sex"]["distinction"] == (0.0 if places else None)
+    assert told[0]["ward"]["separation"] == (round(0.5, places) if places else None)
+
+
 @pytest.mark.parametrize("transformation", ["full-domain", "local-recoding"])
 def test_what_the_linter_finds_in_a_source_of_which_few_records_are_left_out_is_not_told(transformation):
     """Whether nearly all have one value would tell that of the one who is left out."""
