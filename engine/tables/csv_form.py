@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 UTF_8 = "utf-8"
-_OF_ESCAPES = {"idna", "punycode", "raw-unicode-escape", "unicode-escape", "undefined"}
-"""Encodings that no file is written in."""
+_OF_ESCAPES = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"}
+"""Encodings that no file is written in; in UTF-7 a quote has several forms, so that none is known to be closed."""
 
 
 class CsvForm(NamedTuple):

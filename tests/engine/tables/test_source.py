@@ -204,7 +204,9 @@ def test_a_bad_row_of_a_file_in_another_encoding_is_told(tmp_path):
     assert "that the file is cp1252 text" in text
 
 
-@pytest.mark.parametrize("name", ["utf-9", "", "rot13", "base64", "punycode", "unicode_escape", "undefined", "a\0b"])
+@pytest.mark.parametrize(
+    "name", ["utf-9", "", "rot13", "base64", "punycode", "unicode_escape", "undefined", "utf-7", "a\0b"]
+)
 def test_what_is_no_encoding_of_text_is_refused(name):
     with pytest.raises(ValueError, match="must be an encoding that Python knows"):
         encoding_of(name)
