@@ -103,7 +103,8 @@ def moved_by_one(one: Mean, other: Mean, width: float) -> float:
         if not (math.isfinite(width) and mean.variance > 0):
             return math.inf
         share = width * width / (mean.number * mean.variance)
-        if share >= 1:
+        # numbers may be so large that the ends of an interval are one double, or that squares are none
+        if not (share < 1 and mean.length > 0):
             return math.inf
         # the interval may be shortened before the other one is moved
         least = math.sqrt(1 - share) * mean.length

@@ -93,3 +93,10 @@ def test_how_far_one_value_moves_an_overlap():
     assert moved_by_one(many, many, 10) == pytest.approx(0.017, abs=0.001)
     assert moved_by_one(many, mean_of([3, 3, 3]), 10) == math.inf
     assert moved_by_one(many, many, math.inf) == math.inf
+
+
+@pytest.mark.parametrize("values", [[1e17, 1e17 + 16], [1e200, -1e200]])
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_one_value_moves_everything_where_doubles_make_no_interval(values):
+    found = mean_of(values * 500)
+    assert moved_by_one(found, found, max(values) - min(values)) == math.inf
