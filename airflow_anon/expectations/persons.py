@@ -85,6 +85,8 @@ class ExpectPersonsInEachClass(ReleaseExpectation):
         The released columns of each of several linked tables; empty for one table.
     below : int
         Where the report withholds how few persons' records were left out: more than these persons; else 0.
+    reported_suppressed : int
+        Suppressed records by the report; 0 where it withholds how many.
     """
 
     subject: str
@@ -105,6 +107,7 @@ class ExpectPersonsInEachClass(ReleaseExpectation):
     known_rows: int
     tables: dict[str, list[str]]
     below: int
+    reported_suppressed: int
 
     success_keys: ClassVar[tuple[str, ...]] = (
         "subject",

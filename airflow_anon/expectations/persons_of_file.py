@@ -97,6 +97,9 @@ def persons_of(of: Asked, release: ClassTable) -> PersonsOfFile | None:
     records, rows = source.records, len(source.records)
     if of.knows == "any-row":
         kept = records[CELL].isin(set(source.released)) & ~records["refused"]
+        if of.suppressed == "star" and (~kept).sum() < of.reported_suppressed:
+            # a class that is * by its own labels is one of those that are suppressed
+            kept &= records[CELL] != source.star
         file = records.assign(**{CELL: records[CELL].where(kept, source.star), "kept": kept})
         file = file[kept] if of.suppressed == "drop" else file
         found = PersonsOfFile(file, source.number, source.values, source.left_out, rows)

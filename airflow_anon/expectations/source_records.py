@@ -47,6 +47,7 @@ class Asked(Protocol):
     rows_key: str
     knows: Literal["any-row", "all-rows", "some-rows"]
     known_rows: int
+    reported_suppressed: int
 
 
 @dataclass(frozen=True)

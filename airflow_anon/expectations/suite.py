@@ -328,6 +328,7 @@ def _privacy(
             known_rows=job.known if isinstance(job.known, int) else 0,
             tables={name: list(columns) for name, columns in job.released_of_tables.items()},
             below=reported.below or 0,
+            reported_suppressed=reported.suppressed or 0,
         )
         return
     counted = {

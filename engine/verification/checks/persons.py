@@ -64,7 +64,8 @@ def check_persons(
         if job.suppresses_persons:
             file = whole_persons_of_file(records, table, job)
         else:
-            file = persons_of_file(records, table, job, drop=drops(job, report))
+            suppressed = report["suppressed_class"]["records"] or 0
+            file = persons_of_file(records, table, job, drop=drops(job, report), suppressed=suppressed)
     except EngineError as problem:
         uncounted = _finding("persons", Message("persons cannot be counted: ", problem.message), holds=False)
         yield replace(uncounted, is_told=False)

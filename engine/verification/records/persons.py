@@ -127,7 +127,9 @@ class PersonsOfFile:
         return self.number - int((np.bincount(self.persons[self.kept], minlength=self.number) > 0).sum())
 
 
-def persons_of_file(source: SourceRecords, table: ClassTable, job: Job, *, drop: bool) -> PersonsOfFile:
+def persons_of_file(
+    source: SourceRecords, table: ClassTable, job: Job, *, drop: bool, suppressed: int
+) -> PersonsOfFile:
     """Give the records of an output their persons, if classes are suppressed.
 
     Parameters
@@ -136,11 +138,16 @@ def persons_of_file(source: SourceRecords, table: ClassTable, job: Job, *, drop:
         Of the output, suppressed records included.
     drop : bool
         Whether the output lacks the suppressed records.
+    suppressed : int
+        How many there are, by the report: a class that is `*` by its own labels looks like them, and may be one of
+        those that are suppressed.
     """
     own, others = source.cells, source.released
     there = np.zeros(int(max(own.max(initial=0), others.max(initial=0), source.star)) + 1, np.bool_)
     there[others] = True
     kept = there[own] & ~source.refused
+    if not drop and int((~kept).sum()) < suppressed:
+        kept &= own != source.star
     cells = np.where(kept, own, source.star)
     inside = kept if drop else np.ones(kept.size, np.bool_)
     return file_of(source, inside, kept, cells, agrees=source.agree(table, job, inside, cells))

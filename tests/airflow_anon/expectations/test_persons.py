@@ -57,6 +57,28 @@ def validated(folder, this, table, report, records, path=None, rows_key=None):
     return run_suite(table, suite)
 
 
+@pytest.mark.parametrize(
+    ("ages", "suppressed"), [(["*"] * 2 + ["y41", "y42"], 4), (["*"] * 4 + ["y41", "y42", "y71"], 3)]
+)
+def test_a_class_that_looks_like_the_suppressed_ones_may_be_one_of_them_or_none(tmp_path, ages, suppressed):
+    """Its records are `*` by their own labels: only the number of suppressed records tells."""
+    ages = ["y31"] * 5 + ages
+    records = pa.table({"mrn": [str(place) for place in range(len(ages))], "age": ages})
+    (tmp_path / "age.csv").write_text("y31;*\ny41;*\ny42;*\ny71;*\n*;*\n")
+    age = {"role": "quasi-identifying", "hierarchy": str(tmp_path / "age.csv"), "maximum_level": 0}
+    document = {
+        "name": "stars",
+        "attributes": {"mrn": {"role": "identifying"}, "age": age},
+        "subject": "mrn",
+        "privacy": [{"model": "k-anonymity", "k": 3}],
+        "suppression_limit": 0.5,
+    }
+    result = run(document, records)
+    assert result.report["suppressed_class"] == {"form": "star", "records": suppressed, "joined": 0}
+    document = validated(tmp_path, load_job(document), result.table, result.published, records)
+    assert document["success"]
+
+
 @pytest.mark.parametrize("zero", [0.0, -0.0])
 def test_both_zeros_of_a_float_are_one_person(tmp_path, zero):
     """And who has no number is nobody, whose release is refused."""
