@@ -181,7 +181,9 @@ def _of_ranked(job: Job, report: Mapping[str, Any]) -> Iterator[str]:
         [math.inf if loss is None else loss for loss in losses]
         for losses in (solution["ranked_losses"], [solution["information_loss"]])
     )
-    if job.utility.aggregate != "rank" or ranked[:1] != first or ranked != sorted(ranked, reverse=True):
+    descends = ranked[:1] == first and ranked == sorted(ranked, reverse=True)
+    # of a local recoding nothing is ranked
+    if job.utility.aggregate != "rank" or not descends or len(ranked) != len(solution["levels"] or ()):
         yield _RANKED
 
 

@@ -109,8 +109,15 @@ def _is_of(
     if entry.get("reference") not in {None, reference if counted.compares_with_table else None}:
         return False
     further = [key for key in entry if key not in {*written, *_OF_RUN, *_FILES} and entry[key] is not None]
-    return not further and all(
-        _is_same(entry.get(key, defaults[key].default), value) for key, value in written.items() if key not in _FILES
+    unnamed = [key for key in _FILES if isinstance(entry.get(key), str) != (key in written)]
+    return (
+        not further
+        and not unnamed
+        and all(
+            _is_same(entry.get(key, defaults[key].default), value)
+            for key, value in written.items()
+            if key not in _FILES
+        )
     )
 
 
