@@ -41,7 +41,7 @@ from engine import counted_columns, load_job, run
 from engine.backends.backend import Arrow
 from engine.job.counting import count
 from engine.linter.columns import ColumnCounts
-from engine.tables.source import open_path
+from engine.tables.sources.source import open_path
 
 ROWS = 1_000_000
 SHARES = (0.0, 0.001, 0.01, 0.1, 0.5)

@@ -30,8 +30,8 @@ from engine.lattice.properties import STORES, PropertyStore, StoreName, property
 from engine.lattice.space import Lattice, Levels, replaced  # noqa: E402
 from engine.search.check import Checker  # noqa: E402
 from engine.search.problem import Problem  # noqa: E402
-from engine.tables.encode import encode  # noqa: E402
-from engine.tables.source import open_path  # noqa: E402
+from engine.tables.counting.encode import encode  # noqa: E402
+from engine.tables.sources.source import open_path  # noqa: E402
 from tests.conformance.test_vectors import SHARED, job_of  # noqa: E402
 
 REPETITIONS = 7

@@ -33,9 +33,9 @@ from engine.kernels.refine import class_counts  # noqa: E402
 from engine.kernels.warm_up import warm_up  # noqa: E402
 from engine.lattice.space import Levels  # noqa: E402
 from engine.privacy.models.t_closeness import TCloseness  # noqa: E402
-from engine.tables.encode import encode  # noqa: E402
-from engine.tables.frequency import Classes, FrequencyTable  # noqa: E402
-from engine.tables.source import open_path  # noqa: E402
+from engine.tables.counting.encode import encode  # noqa: E402
+from engine.tables.counting.frequency import Classes, FrequencyTable  # noqa: E402
+from engine.tables.sources.source import open_path  # noqa: E402
 from tests.conformance.test_vectors import SHARED, job_of  # noqa: E402
 
 CASES = {"adult": ("occupation", "text"), "cup": ("RAMNTALL", "integer"), "fars": ("istatenum", "integer")}

@@ -27,7 +27,7 @@ from engine.kernels.warm_up import warm_up
 from engine.lattice.space import Levels
 from engine.search.algorithms.optimal import optimal
 from engine.search.problem import Problem, Solution
-from engine.tables.source import open_data
+from engine.tables.sources.source import open_data
 
 RUNS = 5
 CHURN = 0.01

@@ -33,8 +33,8 @@ from engine.frontiers.simulated_population.shapes import RACES, SEXES  # noqa: E
 from engine.frontiers.space.domain import PolicySpace, policy_space  # noqa: E402
 from engine.frontiers.space.tuples import Tuples  # noqa: E402
 from engine.hierarchy.hierarchy import Hierarchy  # noqa: E402
-from engine.tables.distinct_tuples import frequency_table  # noqa: E402
-from engine.tables.frequency import FrequencyTable  # noqa: E402
+from engine.tables.counting.distinct_tuples import frequency_table  # noqa: E402
+from engine.tables.counting.frequency import FrequencyTable  # noqa: E402
 
 ADULT = ROOT.parent / "shared" / "data" / "adult" / "adult.csv"
 ATTRIBUTES = ("zip", "age", "sex", "race")

@@ -23,8 +23,8 @@ from engine import Job, load_job  # noqa: E402
 from engine.job.counting import count  # noqa: E402
 from engine.job.problem import problem_of  # noqa: E402
 from engine.search.problem import Problem  # noqa: E402
-from engine.tables.csv_form import CsvForm  # noqa: E402
-from engine.tables.source import open_data, open_path  # noqa: E402
+from engine.tables.sources.csv_form import CsvForm  # noqa: E402
+from engine.tables.sources.source import open_data, open_path  # noqa: E402
 
 SENSITIVE = {
     "adult": "occupation",

@@ -59,15 +59,15 @@ if TYPE_CHECKING:
     from engine.pipeline.result import Result
     from engine.pipeline.run import run
     from engine.series.evidence import SeriesEvidence, evidence_in
-    from engine.tables.counted_table import CountedTable
-    from engine.tables.linked_name import TABLE as TABLE_COLUMN
-    from engine.tables.record_sums import RecordSums
+    from engine.tables.altered.row_cap import RowsBeyond
+    from engine.tables.release.record_sums import RecordSums
     from engine.tables.release_files import DATA as DATA_FILE
     from engine.tables.release_files import JOB as JOB_FILE
     from engine.tables.release_files import MANIFEST
     from engine.tables.release_files import REPORT as REPORT_FILE
     from engine.tables.release_files import VALIDATION as VALIDATION_FILE
-    from engine.tables.row_cap import RowsBeyond
+    from engine.tables.sources.counted_table import CountedTable
+    from engine.tables.sources.linked_name import TABLE as TABLE_COLUMN
     from engine.verification import Finding, recount, verify
 
 __version__ = VERSION
@@ -77,7 +77,7 @@ _HOMES = {
     "Check": "pipeline.check",
     "ColumnFigures": "backends.warehouse",
     "Count": "message",
-    "CountedTable": "tables.counted_table",
+    "CountedTable": "tables.sources.counted_table",
     "CountApart": "backends.spark_apart",
     "CountedApart": "backends.spark_access",
     "Draft": "draft.draft",
@@ -103,13 +103,13 @@ _HOMES = {
     "PersonCounts": "backends.warehouse",
     "PersonsRead": "backends.warehouse",
     "PublishedReport": "pipeline.document",
-    "RecordSums": "tables.record_sums",
+    "RecordSums": "tables.release.record_sums",
     "ReleaseRules": "backends.warehouse",
     "RELEASE_KEY_BYTES": "job.keys",
     "REPORT_FILE": "tables.release_files:REPORT",
     "Report": "pipeline.document",
     "Result": "pipeline.result",
-    "RowsBeyond": "tables.row_cap",
+    "RowsBeyond": "tables.altered.row_cap",
     "SHORTEST_KEY": "key_file:SHORTEST",
     "SeriesEvidence": "series.evidence",
     "SparkAccess": "backends.spark_access",

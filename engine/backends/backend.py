@@ -9,10 +9,10 @@ from typing import Literal, Protocol
 import pyarrow as pa
 from typing_extensions import Self
 
-from engine.tables.keyed import KeyedClasses
-from engine.tables.provisional_tuples import Tuples
-from engine.tables.release_order import Placed
-from engine.tables.table import Table
+from engine.tables.counting.keyed import KeyedClasses
+from engine.tables.counting.provisional_tuples import Tuples
+from engine.tables.release.release_order import Placed
+from engine.tables.sources.table import Table
 
 BackendName = Literal["arrow", "duckdb", "spark", "sql"]
 

@@ -23,13 +23,13 @@ from typing_extensions import Self
 from engine.backends.backend import BackendName
 from engine.backends.exchange import CHANGED, in_types, is_float, plain_schema, unchanged
 from engine.errors import EngineError, InvalidData, InvalidJob
-from engine.tables.column_types import plain_type, type_name
-from engine.tables.data_set import DataSet
-from engine.tables.keyed import REFUSED, KeyedClasses
-from engine.tables.parquet_source import ParquetFile
-from engine.tables.provisional_tuples import Tuples
-from engine.tables.release_order import Placed
-from engine.tables.table import BATCH_ROWS, Table
+from engine.tables.counting.keyed import REFUSED, KeyedClasses
+from engine.tables.counting.provisional_tuples import Tuples
+from engine.tables.release.release_order import Placed
+from engine.tables.sources.column_types import plain_type, type_name
+from engine.tables.sources.data_set import DataSet
+from engine.tables.sources.parquet_source import ParquetFile
+from engine.tables.sources.table import BATCH_ROWS, Table
 
 _SHARE = 0.4
 """Of the job's memory: DuckDB's own limit leaves out what it reads into, and the frequency table is beside it."""

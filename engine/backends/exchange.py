@@ -12,11 +12,11 @@ from contextlib import ExitStack, contextmanager
 import pyarrow as pa
 
 from engine.errors import InvalidData
-from engine.tables.column_types import plain_type
-from engine.tables.data_set import DataSet
-from engine.tables.parquet_source import ParquetFile
-from engine.tables.table import Table
-from engine.tables.valid_batch import valid_batch
+from engine.tables.sources.column_types import plain_type
+from engine.tables.sources.data_set import DataSet
+from engine.tables.sources.parquet_source import ParquetFile
+from engine.tables.sources.table import Table
+from engine.tables.sources.valid_batch import valid_batch
 
 CHANGED = "the source changed while it was read: it holds values or combinations that were not counted; run again"
 
@@ -28,7 +28,7 @@ def unchanged(table: Table) -> Iterator[None]:
     Raises
     ------
     InvalidData
-        See `engine.tables.unchanged`.
+        See `engine.tables.sources.unchanged`.
     """
     files = table.files if isinstance(table, DataSet) else [table]
     with ExitStack() as stack:

@@ -32,13 +32,13 @@ from engine.backends.spark_failures import explained, failures
 from engine.backends.spark_session import Session
 from engine.backends.spark_types import refuse, spark_type
 from engine.errors import InvalidData
-from engine.tables.data_set import DataSet
-from engine.tables.keyed import REFUSED, KeyedClasses
-from engine.tables.parquet_source import ParquetFile
-from engine.tables.provisional_tuples import Tuples
-from engine.tables.release_order import Placed
-from engine.tables.table import BATCH_ROWS, Table
-from engine.tables.valid_batch import valid_batch
+from engine.tables.counting.keyed import REFUSED, KeyedClasses
+from engine.tables.counting.provisional_tuples import Tuples
+from engine.tables.release.release_order import Placed
+from engine.tables.sources.data_set import DataSet
+from engine.tables.sources.parquet_source import ParquetFile
+from engine.tables.sources.table import BATCH_ROWS, Table
+from engine.tables.sources.valid_batch import valid_batch
 
 _PATTERNS = set("*?[]{}\\:%")
 """What Spark or Hadoop may take for something else than a part of a name."""

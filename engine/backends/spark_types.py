@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from engine.errors import InvalidData
-from engine.tables.column_types import plain_type, type_name
+from engine.tables.sources.column_types import plain_type, type_name
 
 _PLAIN = {
     pa.bool_(): "boolean",

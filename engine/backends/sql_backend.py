@@ -16,10 +16,10 @@ from typing_extensions import Self
 
 from engine.backends.backend import BackendName
 from engine.backends.warehouse import Warehouse
-from engine.tables.keyed import KeyedClasses
-from engine.tables.provisional_tuples import Tuples
-from engine.tables.release_order import Placed
-from engine.tables.table import Table
+from engine.tables.counting.keyed import KeyedClasses
+from engine.tables.counting.provisional_tuples import Tuples
+from engine.tables.release.release_order import Placed
+from engine.tables.sources.table import Table
 
 
 class Sql:

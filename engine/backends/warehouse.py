@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from engine.errors import InvalidData
 from engine.hierarchy.hierarchy import Label
-from engine.tables.row_cap import RowsBeyond
+from engine.tables.altered.row_cap import RowsBeyond
 
 
 class ColumnFigures(NamedTuple):

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from engine.errors import InvalidData, InvalidJob, is_file
 from engine.hierarchy.builders.csv_file import DELIMITERS
-from engine.tables.csv_form import CSV, UTF_8, CsvForm, encoding_of, is_csv
+from engine.tables.sources.csv_form import CSV, UTF_8, CsvForm, encoding_of, is_csv
 
 if TYPE_CHECKING:
-    from engine.tables.table import Table
+    from engine.tables.sources.table import Table
 
 _ROWS = 200_000
 _LONGEST_LINE = 1 << 20
@@ -83,7 +83,7 @@ def run_init(options: argparse.Namespace) -> str:
         raise InvalidJob("init: name a FILE, or --conn ID with --table TABLE")
     _check_rows(options)
     from engine.draft.draft import check_target, draft_job, job_name  # noqa: PLC0415 (other commands need no pyarrow)
-    from engine.tables.source import open_path  # noqa: PLC0415
+    from engine.tables.sources.source import open_path  # noqa: PLC0415
 
     path = Path(options.file)
     if not path.exists():

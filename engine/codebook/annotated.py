@@ -16,8 +16,8 @@ import pyarrow as pa
 from engine.codebook.document import DescribedColumn
 from engine.codebook.treatment import in_words, treated
 from engine.job.job import Job
-from engine.tables.column_types import type_name
-from engine.tables.linked_name import TABLE
+from engine.tables.sources.column_types import type_name
+from engine.tables.sources.linked_name import TABLE
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,9 +27,9 @@ from engine.codebook.treatment import treated
 from engine.hierarchy.builder import SUPPRESSED, Extent, HierarchyBuilder
 from engine.job.job import Job
 from engine.tables.class_table import ClassTable, Texts
-from engine.tables.column_types import type_name
-from engine.tables.linked import file_name
-from engine.tables.linked_name import TABLE
+from engine.tables.sources.column_types import type_name
+from engine.tables.sources.linked import file_name
+from engine.tables.sources.linked_name import TABLE
 
 
 def codebook(job: Job, levels: Mapping[str, int] | None, form: str, classes: ClassTable) -> Codebook:

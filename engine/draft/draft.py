@@ -18,8 +18,8 @@ from engine.draft.text import job_text
 from engine.errors import InvalidData, InvalidJob
 from engine.job.job import load_job
 from engine.job.yaml_text import read_yaml
-from engine.tables.source import open_data
-from engine.tables.table import Table
+from engine.tables.sources.source import open_data
+from engine.tables.sources.table import Table
 
 MOST_RECORDS = 200_000
 """Records that are read by default."""

@@ -18,8 +18,8 @@ from engine.draft.text import linked_text
 from engine.errors import InvalidData, InvalidJob
 from engine.job.job import load_job
 from engine.job.yaml_text import read_yaml
-from engine.tables.source import open_data
-from engine.tables.table import Table
+from engine.tables.sources.source import open_data
+from engine.tables.sources.table import Table
 
 PERSON = "person_id"
 _LEAST = 2

@@ -21,8 +21,8 @@ from engine.identifiers.kinds import Kind
 from engine.identifiers.names import kind_of_name
 from engine.identifiers.values import kind_of_values
 from engine.linter.findings import FEWEST_RECORDS, NEARLY_UNIQUE
-from engine.tables.column_text import as_text
-from engine.tables.table import Table
+from engine.tables.sources.column_text import as_text
+from engine.tables.sources.table import Table
 
 Type = Literal["empty", "integer", "decimal", "date", "text", "other"]
 FORMATS: tuple[Format, ...] = (

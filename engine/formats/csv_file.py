@@ -18,7 +18,7 @@ import pyarrow.parquet
 
 from engine.codebook.document import DescribedColumn
 from engine.errors import InvalidJob
-from engine.tables.column_types import type_name
+from engine.tables.sources.column_types import type_name
 
 _TYPES = (
     pa.types.is_string,

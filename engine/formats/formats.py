@@ -17,10 +17,10 @@ from engine.errors import VerificationFailed
 from engine.formats import csv_file, spss_file, stata_file
 from engine.job.job import Job
 from engine.message import Message
-from engine.tables.aggregated import aggregate_type
-from engine.tables.column_types import plain_type
-from engine.tables.linked import file_name
+from engine.tables.release.aggregated import aggregate_type
 from engine.tables.release_files import DATA
+from engine.tables.sources.column_types import plain_type
+from engine.tables.sources.linked import file_name
 from engine.verification import Finding
 
 

@@ -24,7 +24,7 @@ from engine.codebook.document import DescribedColumn
 from engine.codebook.treatment import holds
 from engine.errors import InvalidJob
 from engine.formats.numbers_only import is_known, is_text, lost_value
-from engine.tables.column_types import type_name
+from engine.tables.sources.column_types import type_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

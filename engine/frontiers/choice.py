@@ -25,7 +25,7 @@ from engine.frontiers.tonight import possible_tonight
 from engine.job.frontier_settings import Rule
 from engine.job.job import Job
 from engine.search.problem import Progress
-from engine.tables.table import Table
+from engine.tables.sources.table import Table
 
 
 def choose(job: Job, source: Table, progress: Progress | None = None) -> tuple[Job, Choice]:

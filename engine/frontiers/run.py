@@ -27,7 +27,7 @@ from engine.job.job import Job, load_job
 from engine.job.policy_file import policy_text
 from engine.kernels.warm_up import Part, warm_up
 from engine.search.problem import Progress
-from engine.tables.table import Table
+from engine.tables.sources.table import Table
 
 
 @dataclass(frozen=True, eq=False)

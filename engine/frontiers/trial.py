@@ -21,7 +21,7 @@ from engine.job.problem import problem_of
 from engine.risk.figures import risks
 from engine.search.registry import POLICY, method
 from engine.search.suppressed_class import as_file, is_uninformative, released
-from engine.tables.frequency import FrequencyTable
+from engine.tables.counting.frequency import FrequencyTable
 
 Hindrance = Literal["levels", "privacy", "nothing-left", "risk", "dominates"]
 """Why a policy is not released: it does not fit the job's levels or values; it fails the privacy models within the

@@ -1,6 +1,7 @@
 """What the values of an ordered domain are compared by, as the type that the job names for them says.
 
-Readers of job files import this, so it needs no arrays; `engine.tables.ranks` ranks the values of a table by it.
+Readers of job files import this, so it needs no arrays; `engine.tables.counting.ranks` ranks the values of a table by
+it.
 """
 
 from __future__ import annotations

@@ -22,25 +22,26 @@ from engine.job.linked_source import linked_source, refuse_lacking_subject
 from engine.job.transformed import OF_NUMBERS
 from engine.job.with_policy import missing_outside
 from engine.privacy.table_wide import TableWideModel
-from engine.tables.coded import CodedTable, Numbers
-from engine.tables.column_text import as_text
-from engine.tables.column_types import plain_type
-from engine.tables.columns import Columns, QuasiIdentifier, Sensitive
-from engine.tables.counted_table import CountedTable
-from engine.tables.data_set import DataSet, open_source_path
-from engine.tables.encode import encode
-from engine.tables.encoding import Encoding
-from engine.tables.frequency import FrequencyTable
-from engine.tables.lacking import without_lacking_values
-from engine.tables.linked import LinkedTables
-from engine.tables.persons import PersonTable, by_person
-from engine.tables.provisional_tuples import Beside, Tuples
-from engine.tables.ranks import order_of
-from engine.tables.row_cap import RowsBeyond
-from engine.tables.source import open_data, open_path
-from engine.tables.subject import lacks_subject, refuse_unclear, with_persons
-from engine.tables.subset import ReleasedTable, Subset
-from engine.tables.table import Table
+from engine.tables.altered.coded import CodedTable, Numbers
+from engine.tables.altered.row_cap import RowsBeyond
+from engine.tables.altered.subset import ReleasedTable, Subset
+from engine.tables.counting.columns import Columns, QuasiIdentifier, Sensitive
+from engine.tables.counting.encode import encode
+from engine.tables.counting.encoding import Encoding
+from engine.tables.counting.frequency import FrequencyTable
+from engine.tables.counting.lacking import without_lacking_values
+from engine.tables.counting.provisional_tuples import Beside, Tuples
+from engine.tables.counting.ranks import order_of
+from engine.tables.persons.subject import with_persons
+from engine.tables.sources.column_text import as_text
+from engine.tables.sources.column_types import plain_type
+from engine.tables.sources.counted_table import CountedTable
+from engine.tables.sources.data_set import DataSet, open_source_path
+from engine.tables.sources.linked import LinkedTables
+from engine.tables.sources.person_codes import lacks_subject, refuse_unclear
+from engine.tables.sources.persons import PersonTable, by_person
+from engine.tables.sources.source import open_data, open_path
+from engine.tables.sources.table import Table
 
 _LISTED = 20
 """Columns of which an error tells the place."""
@@ -154,7 +155,7 @@ def count(
         The population is in a database, or a sensitive attribute has not the order that a model needs.
     InvalidData
         Values have no hierarchy entry, or missing ones no group of the policy that is executed; or the persons of a
-        job with a subject cannot be told (`engine.tables.subject`).
+        job with a subject cannot be told (`engine.tables.persons.subject`).
     """
     if job.population_query is not None:
         raise InvalidJob(

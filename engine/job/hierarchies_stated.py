@@ -19,7 +19,7 @@ from engine.errors import EngineError
 from engine.fingerprint_key import FingerprintKey
 from engine.hierarchy.digest import digest
 from engine.key_file import FINGERPRINTS
-from engine.tables.linked_name import TABLE
+from engine.tables.sources.linked_name import TABLE
 
 if TYPE_CHECKING:
     from engine.hierarchy.builder import HierarchyBuilder

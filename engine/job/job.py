@@ -55,8 +55,8 @@ from engine.privacy.of_persons import counting_persons
 from engine.privacy.registry import AnyPrivacyModel
 from engine.search.registry import POLICY
 from engine.spec import MOST_RECORDS, Spec, parse
-from engine.tables.csv_form import CSV, CsvForm
 from engine.tables.known import Known
+from engine.tables.sources.csv_form import CSV, CsvForm
 from engine.utility.registry import AnyMeasure
 
 

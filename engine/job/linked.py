@@ -1,7 +1,8 @@
 """A job of several tables that share their persons: what each table is, and what does not go with them.
 
-In: the tables of a job. Out: the columns of all of them, as one table of records has them (`engine.tables.linked`), or
-why the job is refused. What is not yet defined over several tables is refused by its name, before anything is read.
+In: the tables of a job. Out: the columns of all of them, as one table of records has them
+(`engine.tables.sources.linked`), or why the job is refused. What is not yet defined over several tables is refused by
+its name, before anything is read.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from engine.hierarchy.builders.flat import Flat
 from engine.job.attribute import Attribute
 from engine.job.source import Source
 from engine.spec import Spec
-from engine.tables.linked_name import TABLE
+from engine.tables.sources.linked_name import TABLE
 
 _FORM = r"^[A-Za-z_][A-Za-z0-9_]{0,62}$"
 _RESERVED = {"manifest", "data", "codebook", "report", "job", "readme", "validation"}

@@ -14,11 +14,11 @@ from engine.backends.warehouse import Warehouse
 from engine.errors import InvalidData, InvalidJob
 from engine.job.job import Job
 from engine.message import Message
-from engine.tables.data_set import open_source_path
-from engine.tables.linked import LinkedTables, StackedTable
-from engine.tables.linked_name import TABLE
-from engine.tables.source import open_data
-from engine.tables.table import Table
+from engine.tables.sources.data_set import open_source_path
+from engine.tables.sources.linked import LinkedTables, StackedTable
+from engine.tables.sources.linked_name import TABLE
+from engine.tables.sources.source import open_data
+from engine.tables.sources.table import Table
 
 
 def linked_source(job: Job, given: Any = None) -> Table:

@@ -11,8 +11,8 @@ from engine.job.job import Job
 from engine.lattice.space import Lattice, Levels
 from engine.privacy.model import PrivacyModel
 from engine.search.problem import Problem, Solution
-from engine.tables.frequency import FrequencyTable
-from engine.tables.lacking import with_lacking_cells
+from engine.tables.counting.frequency import FrequencyTable
+from engine.tables.counting.lacking import with_lacking_cells
 
 MOST_PARTS = 500_000_000
 """Combinations of rows of one person, over all persons: as many as both judges count in some minutes."""

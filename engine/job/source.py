@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 from typing_extensions import Self
 
 from engine.spec import FileName, Spec
-from engine.tables.csv_form import UTF_8, CsvForm, encoding_of
+from engine.tables.sources.csv_form import UTF_8, CsvForm, encoding_of
 
 
 def _delimiter(value: str) -> str:

@@ -21,7 +21,7 @@ from engine.job.job import Job
 from engine.kernels.refine import class_counts
 from engine.linter.value_counts import ValueCounts
 from engine.linter.values import hashes, parts_of
-from engine.tables.frequency import FrequencyTable
+from engine.tables.counting.frequency import FrequencyTable
 
 _LOOKED_AT = 5_000
 """Records of a batch whose values are looked at, in the first batch that has enough of them."""

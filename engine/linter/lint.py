@@ -27,8 +27,8 @@ from engine.linter.placeholders import most_frequent_days
 from engine.linter.repeats import repeating
 from engine.message import Message
 from engine.tables.class_table import ClassTable
-from engine.tables.linked_name import TABLE
-from engine.tables.table import Table
+from engine.tables.sources.linked_name import TABLE
+from engine.tables.sources.table import Table
 
 _DIGITS = 2
 

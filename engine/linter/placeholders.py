@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.tables.column_text import as_text
-from engine.tables.table import Table
+from engine.tables.sources.column_text import as_text
+from engine.tables.sources.table import Table
 
 _DAY_LENGTH = 10
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from engine.errors import InvalidData
 from engine.linter.values import hashes
-from engine.tables.table import Table
+from engine.tables.sources.table import Table
 
 MOST = 1 << 24
 """Hashes of a column that are held at once: 128 MiB, twice that for a moment while they are sorted."""

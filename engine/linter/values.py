@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from engine.errors import InvalidData
 from engine.kernels.text_hashes import text_hashes
-from engine.tables.column_text import as_text
+from engine.tables.sources.column_text import as_text
 
 Number = TypeVar("Number", np.int32, np.uint8)
 

@@ -25,10 +25,10 @@ from engine.pipeline.column_check import check_columns
 from engine.pipeline.document import PublishedReport, Report
 from engine.pipeline.run import run
 from engine.search.problem import Progress
-from engine.tables.linked import LinkedTables
 from engine.tables.release_files import CODEBOOK
-from engine.tables.source import open_data
-from engine.tables.table import Table
+from engine.tables.sources.linked import LinkedTables
+from engine.tables.sources.source import open_data
+from engine.tables.sources.table import Table
 
 
 @dataclass(frozen=True)

@@ -24,11 +24,11 @@ from engine.search.problem import Problem, Solution
 from engine.search.recoding.splitting import failing_of
 from engine.search.registry import method
 from engine.series.remembered import Cohorts, History
-from engine.tables.chosen_records import table_of
-from engine.tables.frequency import FrequencyTable
-from engine.tables.present_classes import PresentClasses
-from engine.tables.recoding import recoding_of
-from engine.tables.subject import RecordsRead
+from engine.tables.counting.frequency import FrequencyTable
+from engine.tables.counting.present_classes import PresentClasses
+from engine.tables.persons.chosen_records import table_of
+from engine.tables.persons.subject import RecordsRead
+from engine.tables.recoding.recoding import recoding_of
 
 
 @dataclass(frozen=True, eq=False)

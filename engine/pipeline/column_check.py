@@ -23,8 +23,8 @@ from engine.job.job import Job
 from engine.linter.columns import ColumnCounts
 from engine.linter.lint import lint_problems
 from engine.message import Count, Message
-from engine.tables.column_text import as_text
-from engine.tables.table import Table
+from engine.tables.sources.column_text import as_text
+from engine.tables.sources.table import Table
 
 _SHOWN = 20
 """Values of a column that are shown."""

@@ -22,8 +22,8 @@ from engine.message import Message
 from engine.pipeline.release_metrics import release_metrics
 from engine.pipeline.report_form import wrong_keys
 from engine.tables.class_table import ClassTable
-from engine.tables.linked import file_name
 from engine.tables.release_files import CODEBOOK, DATA, JOB, MANIFEST, README, REPORT, VALIDATION
+from engine.tables.sources.linked import file_name
 from engine.verification import Finding
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from engine.job.document import without_folders
 from engine.job.drift import DriftSettings
 from engine.job.job import Job
 from engine.pipeline.drift_file import FORMAT, difference_of, hash_of, read_accepted, read_facts
-from engine.tables.drift_facts import (
+from engine.tables.counting.drift_facts import (
     CountedColumn,
     Facts,
     column_facts,
@@ -30,7 +30,7 @@ from engine.tables.drift_facts import (
     rows_with_new_values,
     types_of,
 )
-from engine.tables.frequency import FrequencyTable
+from engine.tables.counting.frequency import FrequencyTable
 
 _READ = ("role", "hierarchy", "missing", "unseen", "order", "action")
 """Keys of a column that say how it is read: with others than last night's its counts cannot be compared."""

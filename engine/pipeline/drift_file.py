@@ -21,7 +21,7 @@ from typing_extensions import TypedDict
 
 from engine.errors import DriftRefused, InvalidJob, unreadable
 from engine.job.job import Job
-from engine.tables.drift_facts import Facts, keyed
+from engine.tables.counting.drift_facts import Facts, keyed
 
 FORMAT = 1
 _ID_DIGITS = 16

@@ -17,8 +17,8 @@ from engine.job.job import Job
 from engine.search.loss import loss_if_defined, loss_of
 from engine.search.problem import Solution
 from engine.search.suppressed_class import Outcome
-from engine.tables.frequency import FrequencyTable
-from engine.tables.lacking import with_lacking_cells
+from engine.tables.counting.frequency import FrequencyTable
+from engine.tables.counting.lacking import with_lacking_cells
 from engine.utility.information_loss import InformationLoss, leading
 from engine.utility.registry import MEASURES
 

@@ -36,10 +36,11 @@ from engine.series.keyed_ids import SeriesKey
 from engine.series.night import Decided, Persons, decided, proposal_of
 from engine.series.proposal import Proposal
 from engine.series.remembered import History, places_among
-from engine.tables.chosen_records import table_of
-from engine.tables.row_cap import CappedTable
-from engine.tables.subject import RecordsRead, codes_of_persons, read_records, subjects_of
-from engine.tables.table import Table
+from engine.tables.altered.row_cap import CappedTable
+from engine.tables.persons.chosen_records import table_of
+from engine.tables.persons.subject import RecordsRead, read_records
+from engine.tables.sources.person_codes import codes_of_persons, subjects_of
+from engine.tables.sources.table import Table
 
 NOBODY = (
     "series: nobody can be released tonight: no class of new persons is large enough, and too many of the earlier ones "

@@ -18,7 +18,7 @@ from engine.privacy.table_wide import TableWideModel
 from engine.search.check import Checker
 from engine.search.problem import Problem
 from engine.search.whole_persons import WholePersons
-from engine.tables.pictures import apart_of
+from engine.tables.persons.pictures import apart_of
 
 
 def no_solution_text(job: Job, problem: Problem, *, exact: bool) -> Message:

@@ -12,8 +12,8 @@ from pathlib import Path
 from engine.codebook.document import Codebook
 from engine.codebook.treatment import in_words, treated
 from engine.job.job import Job
-from engine.tables.linked_name import TABLE
 from engine.tables.release_files import CODEBOOK, REPORT
+from engine.tables.sources.linked_name import TABLE
 
 
 def column_notes(folder: Path, job: Job) -> dict[str, str]:

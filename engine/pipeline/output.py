@@ -21,12 +21,12 @@ from engine.pipeline.document import TablesStated
 from engine.pipeline.transformed import aggregates_of
 from engine.search.suppressed_class import Outcome
 from engine.tables.class_table import ClassTable, count_classes
-from engine.tables.linked import unlinked, unlinked_table
-from engine.tables.linked_name import TABLE
-from engine.tables.local_transform import LocalTransformation
-from engine.tables.rows_apart import persons_of_suppressed, records_of_suppressed
-from engine.tables.table import Table
-from engine.tables.transform import Places, Transformation
+from engine.tables.persons.rows_apart import persons_of_suppressed, records_of_suppressed
+from engine.tables.release.local_transform import LocalTransformation
+from engine.tables.release.transform import Places, Transformation
+from engine.tables.sources.linked import unlinked, unlinked_table
+from engine.tables.sources.linked_name import TABLE
+from engine.tables.sources.table import Table
 from engine.verification import class_table, release_of
 
 

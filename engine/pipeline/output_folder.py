@@ -6,7 +6,7 @@ from pathlib import Path
 
 from engine.errors import InvalidJob
 from engine.job.job import Job
-from engine.tables.data_set import reads
+from engine.tables.sources.data_set import reads
 
 
 def folder_of(job: Job, output: str | Path | None) -> Path | None:

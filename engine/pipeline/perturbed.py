@@ -14,11 +14,11 @@ from engine.job.counting import Counted
 from engine.job.job import Job
 from engine.pipeline.output import transformation_of
 from engine.search.suppressed_class import Outcome
-from engine.tables.column_types import plain_type
-from engine.tables.perturbed import NoiseOf, PerturbedTable, PramOf
-from engine.tables.pram import refuse_other_than_categories
-from engine.tables.table import Table
-from engine.tables.transform import Transformation
+from engine.tables.altered.perturbed import NoiseOf, PerturbedTable, PramOf
+from engine.tables.altered.pram import refuse_other_than_categories
+from engine.tables.release.transform import Transformation
+from engine.tables.sources.column_types import plain_type
+from engine.tables.sources.table import Table
 
 
 def refuse_unperturbable(job: Job, schema: pa.Schema) -> None:

@@ -22,8 +22,8 @@ from engine.job.counting import columns_of
 from engine.job.differential_privacy import level_ranges, private_model
 from engine.job.job import Job
 from engine.privacy.exponential_mechanism import drawn
-from engine.tables.label_tuples import LabelTuples
-from engine.tables.table import Table
+from engine.tables.counting.label_tuples import LabelTuples
+from engine.tables.sources.table import Table
 
 
 def with_drawn_levels(job: Job, source: Table, random_bits: Callable[[int], int] = secrets.randbits) -> Job:

@@ -13,10 +13,10 @@ from engine.job.job import Job
 from engine.job.keys import Keys
 from engine.job.replaced import LINKED_ROWS
 from engine.pipeline.document import ReplacedStated, ReportedIdentifier, ReportedShift
-from engine.tables.pseudonyms import PseudonymizedTable, pseudonym_key
-from engine.tables.shifted import Shift, ShiftedTable, shift_key
-from engine.tables.subject import lacks_subject
-from engine.tables.table import Table
+from engine.tables.altered.pseudonyms import PseudonymizedTable, pseudonym_key
+from engine.tables.altered.shifted import Shift, ShiftedTable, shift_key
+from engine.tables.sources.person_codes import lacks_subject
+from engine.tables.sources.table import Table
 
 
 def ages_on(job: Job) -> dt.date:

@@ -39,8 +39,8 @@ from engine.risk.of_persons import risks_of_persons
 from engine.search.problem import Solution
 from engine.search.suppressed_class import Form, Outcome, as_file
 from engine.search.whole_persons import found_among, judged_classes, values_among
-from engine.tables.frequency import Classes, FrequencyTable
-from engine.tables.present_classes import PresentClasses
+from engine.tables.counting.frequency import Classes, FrequencyTable
+from engine.tables.counting.present_classes import PresentClasses
 from engine.utility.information_loss import leading
 
 _VERSIONED = ("airflow-anon", "numba", "numpy", "pyarrow", "pydantic")

@@ -12,9 +12,9 @@ import pyarrow.parquet
 from engine.errors import InvalidData, NoSolution
 from engine.pipeline.document import PublishedReport, Report
 from engine.search.suppressed_class import REFUSED
-from engine.tables.drift_facts import Facts
-from engine.tables.linked import file_name
+from engine.tables.counting.drift_facts import Facts
 from engine.tables.release_files import DATA
+from engine.tables.sources.linked import file_name
 from engine.verification import Finding
 
 

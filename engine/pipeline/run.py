@@ -34,7 +34,7 @@ from engine.pipeline.verified import Verified, verified_output
 from engine.pipeline.written_documents import write_documents
 from engine.search.problem import Progress
 from engine.tables.release_files import DATA
-from engine.tables.table import Table
+from engine.tables.sources.table import Table
 from engine.usefulness.measure import refuse_unmeasurable
 
 

@@ -12,10 +12,10 @@ from engine.job.differential_privacy import level_ranges
 from engine.job.job import Job
 from engine.message import Count, Message
 from engine.pipeline.document import ReportedSample, SampleStated
-from engine.tables.large_classes import LargeClasses
-from engine.tables.sampled import SampledTable
-from engine.tables.source import known_rows
-from engine.tables.table import Table
+from engine.tables.altered.sampled import SampledTable
+from engine.tables.counting.large_classes import LargeClasses
+from engine.tables.sources.source import known_rows
+from engine.tables.sources.table import Table
 
 
 def sampled(job: Job, source: Table, key: bytes) -> Table:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from engine.job.job import Job
 from engine.job.keys import RELEASE_KEY_BYTES, Keys, open_keys
-from engine.tables.row_cap import KEY_BYTES
+from engine.tables.altered.row_cap import KEY_BYTES
 
 
 @dataclass(frozen=True)

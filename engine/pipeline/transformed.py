@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.job.job import Job
 from engine.pipeline.document import ReportedTransformation, TransformedStated
-from engine.tables.aggregated import Aggregates
+from engine.tables.release.aggregated import Aggregates
 
 
 def aggregates_of(job: Job) -> Aggregates | None:

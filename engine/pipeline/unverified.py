@@ -57,11 +57,11 @@ from engine.search.registry import method as find_method
 from engine.search.suppressed_class import REFUSED, Outcome, is_uninformative, released
 from engine.series.evidence import SeriesEvidence
 from engine.series.proposal import Proposal
-from engine.tables.drift_facts import Facts
-from engine.tables.linked import refuse_shared_keys
-from engine.tables.linked_name import TABLE
-from engine.tables.row_cap import RowsBeyond, capped
-from engine.tables.table import Table
+from engine.tables.altered.row_cap import RowsBeyond, capped
+from engine.tables.counting.drift_facts import Facts
+from engine.tables.sources.linked import refuse_shared_keys
+from engine.tables.sources.linked_name import TABLE
+from engine.tables.sources.table import Table
 from engine.usefulness.document import Usefulness
 from engine.usefulness.measure import usefulness
 

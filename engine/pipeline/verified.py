@@ -32,9 +32,9 @@ from engine.pipeline.unverified import unverified_output
 from engine.series.evidence import SeriesEvidence
 from engine.series.proposal import Proposal
 from engine.tables.class_table import ClassTable
-from engine.tables.drift_facts import Facts
-from engine.tables.table import Table
-from engine.tables.transform import accounted
+from engine.tables.counting.drift_facts import Facts
+from engine.tables.release.transform import accounted
+from engine.tables.sources.table import Table
 from engine.verification import Finding, verify
 
 

@@ -44,7 +44,7 @@ class Partition(Protocol):
     def population(self) -> NDArray[np.int64]:
         """Records of the population per class, shape (C,); the class may have no record of the table.
 
-        Of a local recoding those of `engine.tables.covering.people_of`.
+        Of a local recoding those of `engine.tables.recoding.covering.people_of`.
         """
 
     @property
@@ -162,7 +162,7 @@ class PrivacyModel(Spec):
         """The distinct values that a class must have, if nothing else is demanded of it.
 
         Then whatever contains a set of persons that satisfies it does so too, which parts of pictures need
-        (`engine.tables.pictures`).
+        (`engine.tables.persons.pictures`).
         """
         return None
 

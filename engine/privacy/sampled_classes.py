@@ -22,7 +22,7 @@ from fractions import Fraction
 _UP = Context(prec=50, rounding=ROUND_CEILING)
 _DOWN = Context(prec=50, rounding=ROUND_FLOOR)
 _PROBABILITIES = 1 << 64
-"""A sample is drawn with a multiple of one part in so many: `engine.tables.sampled`."""
+"""A sample is drawn with a multiple of one part in so many: `engine.tables.altered.sampled`."""
 _NEGLIGIBLE = Decimal("1e-40")
 FEWEST = 2
 """No class of one record is ever released."""

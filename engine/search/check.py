@@ -15,8 +15,8 @@ from engine.privacy.model import Partition, PrivacyModel
 from engine.privacy.table_wide import TableWideModel
 from engine.search.enforce import smallest_classes
 from engine.search.problem import Problem
-from engine.tables.frequency import Classes
-from engine.tables.present_classes import PresentClasses
+from engine.tables.counting.frequency import Classes
+from engine.tables.counting.present_classes import PresentClasses
 from engine.utility.information_loss import InformationLoss
 
 Judge = Callable[[PrivacyModel, Partition], NDArray[np.bool_]]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.privacy.table_wide import TableWideModel
-from engine.tables.frequency import Classes
+from engine.tables.counting.frequency import Classes
 
 
 def smallest_classes(

@@ -12,7 +12,7 @@ import numpy as np
 from engine.lattice.space import Levels, replaced
 from engine.search.check import Check, Checker
 from engine.search.problem import Problem, preference
-from engine.tables.frequency import Classes
+from engine.tables.counting.frequency import Classes
 from engine.utility.information_loss import ranked
 
 

@@ -17,7 +17,7 @@ from engine.lattice.space import Levels, replaced
 from engine.search.check import Check, Checker
 from engine.search.greedy import is_better
 from engine.search.problem import Problem
-from engine.tables.frequency import Classes
+from engine.tables.counting.frequency import Classes
 from engine.utility.bounds.box_costs import Bound
 from engine.utility.information_loss import ranked
 

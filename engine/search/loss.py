@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.search.problem import Solution
-from engine.tables.frequency import FrequencyTable
+from engine.tables.counting.frequency import FrequencyTable
 from engine.utility.additive import AdditiveEvaluator
 from engine.utility.classwise import ClasswiseEvaluator
 from engine.utility.information_loss import InformationLoss

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from engine.lattice.space import Lattice, Levels
 from engine.privacy.model import PrivacyModel
-from engine.tables.frequency import Classes, FrequencyTable
+from engine.tables.counting.frequency import Classes, FrequencyTable
 from engine.tables.known import Known
-from engine.tables.recoding import Recoding
+from engine.tables.recoding.recoding import Recoding
 from engine.utility.bounds.box_costs import Bound
 from engine.utility.information_loss import InformationLoss, ranked
 from engine.utility.measure import Evaluator

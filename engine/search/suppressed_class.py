@@ -23,8 +23,8 @@ from engine.hierarchy.hierarchy import Hierarchy
 from engine.search.loss import loss_of
 from engine.search.problem import Problem, Solution, preference
 from engine.search.whole_persons import judged_classes
-from engine.tables.frequency import Classes, FrequencyTable
-from engine.tables.present_classes import PresentClasses
+from engine.tables.counting.frequency import Classes, FrequencyTable
+from engine.tables.counting.present_classes import PresentClasses
 
 Form = Literal["none", "star", "drop", "refused"]
 

@@ -4,7 +4,7 @@ In: a problem whose attacker knows several rows of a person, and the classes of 
 are suppressed, the largest set of others being kept that satisfies the models among themselves. Of an attacker who
 knows all rows, the models judge the groups of persons with equal pictures; of one who knows up to m rows, k persons
 must share each part of m cells, and have l distinct values of a sensitive attribute where a model demands that
-(`engine.tables.pictures`).
+(`engine.tables.persons.pictures`).
 
 Both only lose persons where a transformation is specialized, where the models are monotone; of the others
 `surely_violated` is. So who is suppressed at the highest levels of a box is suppressed everywhere in it.
@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from engine.lattice.space import Levels
 from engine.privacy.model import PrivacyModel
 from engine.search.problem import Problem, Solution
-from engine.tables.frequency import Classes, FrequencyTable
+from engine.tables.counting.frequency import Classes, FrequencyTable
+from engine.tables.counting.present_classes import PresentClasses
 from engine.tables.known import Known
-from engine.tables.pictures import DiverseValues, Parts, apart_of, by_picture
-from engine.tables.present_classes import PresentClasses
+from engine.tables.persons.pictures import DiverseValues, Parts, apart_of, by_picture
 
 
 def judged_classes(table: FrequencyTable, known: Known, solution: Solution, suppressed: NDArray[np.int64]) -> Classes:

@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
-from engine.tables.column_types import plain_type
-from engine.tables.person_texts import person_texts
-from engine.tables.table import Table
+from engine.tables.sources.column_types import plain_type
+from engine.tables.sources.person_texts import person_texts
+from engine.tables.sources.table import Table
 
 _MARK = "\0"
 _NAMED = re.compile(rf"{_MARK}(\d{{4}})([0-9a-f]{{32}})")

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from engine.kernels.refine import refine
 from engine.privacy.model import PrivacyModel
-from engine.tables.histogram import Histogram
-from engine.tables.pair_counts import pair_counts
+from engine.tables.counting.histogram import Histogram
+from engine.tables.counting.pair_counts import pair_counts
 
 MISSING = b""
 """The hash of a missing value."""

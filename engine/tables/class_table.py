@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from engine.errors import InvalidData
 from engine.memory import refuse_beyond
 from engine.message import Count, Message
-from engine.tables.column_text import as_text
+from engine.tables.sources.column_text import as_text
 
 WAITING = 1 << 20
 """Rows of tables of batches that wait until they are added up; more where there are more distinct tuples."""

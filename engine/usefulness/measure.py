@@ -19,8 +19,8 @@ from engine.job.counting import Counted
 from engine.job.job import Job
 from engine.job.usefulness import UsefulnessSettings
 from engine.lattice.space import Levels
-from engine.tables.column_text import as_text
-from engine.tables.transform import Transformation
+from engine.tables.release.transform import Transformation
+from engine.tables.sources.column_text import as_text
 from engine.usefulness.accuracy import baseline, refuse_absent_models, scores
 from engine.usefulness.columns import OfPersons, compared_as_it_is, compared_generalized, compared_locally
 from engine.usefulness.document import ComparedColumn, PredictedTarget, Usefulness

@@ -18,9 +18,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from engine.tables.person_texts import person_texts
-from engine.tables.subject import codes_of_persons
-from engine.tables.table import Table
+from engine.tables.sources.person_codes import codes_of_persons
+from engine.tables.sources.person_texts import person_texts
+from engine.tables.sources.table import Table
 
 
 def persons_of(records: Table, subject: str) -> NDArray[np.int64]:

@@ -17,9 +17,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine.hierarchy.hierarchy import Hierarchy
-from engine.tables.column_text import as_text, dictionary_of
-from engine.tables.table import Table
-from engine.tables.transform import Transformation
+from engine.tables.release.transform import Transformation
+from engine.tables.sources.column_text import as_text, dictionary_of
+from engine.tables.sources.table import Table
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ import pyarrow as pa
 from engine.errors import EngineError, InvalidData, InvalidJob
 from engine.message import Message
 from engine.tables.class_table import ClassTable, count_classes
-from engine.tables.linked import linked_release
-from engine.tables.released import open_release
-from engine.tables.table import Table
+from engine.tables.sources.linked import linked_release
+from engine.tables.sources.released import open_release
+from engine.tables.sources.table import Table
 from engine.verification.checks.balance import check_rows, check_suppression, drops
 from engine.verification.checks.choice import check_choice
 from engine.verification.checks.figures import malformed, recount_figures

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from engine.tables.class_table import ClassTable, count_classes
-from engine.tables.released import open_release
+from engine.tables.sources.released import open_release
 from engine.verification.finding import Finding
 from engine.verification.records.kept import kept_records
 from engine.verification.records.records import Records

@@ -104,7 +104,7 @@ def _identifiers(people: pd.DataFrame, release: pd.DataFrame, numbers: int) -> O
 
 @lru_cache
 def _keyless() -> Callable[[str], str]:
-    from engine.tables.pseudonyms import pseudonym_key  # noqa: PLC0415 (not in earlier versions)
+    from engine.tables.altered.pseudonyms import pseudonym_key  # noqa: PLC0415 (not in earlier versions)
 
     key = pseudonym_key(b"", NAME, "mrn")
     return lambda text: hmac.digest(key, text.encode(), "sha256")[:16].hex()

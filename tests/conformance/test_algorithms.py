@@ -11,7 +11,7 @@ from engine import load_job
 from engine.job.counting import count
 from engine.job.problem import problem_of
 from engine.search.registry import ALGORITHMS
-from engine.tables.source import open_path
+from engine.tables.sources.source import open_path
 from engine.utility.information_loss import leading
 from tests.conformance.test_vectors import VECTORS, chosen, every_vector, first_model, job_of
 from tests.profiles import thorough

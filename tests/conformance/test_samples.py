@@ -24,7 +24,7 @@ from engine.job.counting import count
 from engine.job.problem import problem_of
 from engine.search.algorithms import optimal
 from engine.search.algorithms.depth_first import depth_first
-from engine.tables.source import open_data
+from engine.tables.sources.source import open_data
 from engine.utility.information_loss import leading
 from tests.conformance.test_vectors import SHARED
 from tests.profiles import examples

@@ -15,10 +15,10 @@ from engine.hierarchy.builder import HierarchyBuilder
 from engine.lattice.space import Lattice
 from engine.privacy.registry import AnyPrivacyModel
 from engine.search.problem import Problem
-from engine.tables.columns import Columns, QuasiIdentifier, Sensitive
-from engine.tables.encode import encode
-from engine.tables.source import open_data
-from engine.tables.subset import Subset
+from engine.tables.altered.subset import Subset
+from engine.tables.counting.columns import Columns, QuasiIdentifier, Sensitive
+from engine.tables.counting.encode import encode
+from engine.tables.sources.source import open_data
 from engine.utility.registry import AnyMeasure
 from tests.reference.tuples import UNSEEN
 

@@ -23,8 +23,8 @@ from engine.lattice.space import Lattice, Levels
 from engine.privacy.models.k_anonymity import KAnonymity
 from engine.search.algorithms.incognito import incognito_solutions
 from engine.search.problem import Problem
-from engine.tables.distinct_tuples import frequency_table
-from engine.tables.frequency import FrequencyTable
+from engine.tables.counting.distinct_tuples import frequency_table
+from engine.tables.counting.frequency import FrequencyTable
 from engine.utility.measures.height import Height
 
 Measure = Callable[[Bits], tuple[float, float]]

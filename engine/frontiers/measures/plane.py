@@ -18,7 +18,7 @@ from engine.frontiers.measures.registry import RISKS, UTILITIES
 from engine.frontiers.space.domain import Bits, Domain, PolicySpace, policy_space
 from engine.frontiers.space.tuples import Tuples, measured_rows
 from engine.hierarchy.value_keys import OrderName
-from engine.tables.frequency import FrequencyTable
+from engine.tables.counting.frequency import FrequencyTable
 
 
 def missing_last(space: PolicySpace) -> PolicySpace:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from engine.errors import InvalidJob
 from engine.hierarchy.hierarchy import Hierarchy, Label
 from engine.hierarchy.value_keys import OrderName
-from engine.tables.ranks import ranks
+from engine.tables.counting.ranks import ranks
 
 Bits: TypeAlias = NDArray[np.bool_]
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from engine.errors import InvalidData
 from engine.frontiers.space.domain import PolicySpace
-from engine.tables.frequency import FrequencyTable
+from engine.tables.counting.frequency import FrequencyTable
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,7 @@ from engine.search.check import Check
 from engine.search.nodes.node_search import NOTHING_LEFT, NodeSearch, successors
 from engine.search.nodes.roll_up import RollUpChecker
 from engine.search.problem import Method, Problem, Progress, Solution
-from engine.tables.frequency import Classes
+from engine.tables.counting.frequency import Classes
 from engine.utility.bounds.box_costs import Bound
 from engine.utility.information_loss import ranked
 

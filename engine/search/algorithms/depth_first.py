@@ -14,7 +14,7 @@ from engine.lattice.space import Levels
 from engine.search.check import Checker
 from engine.search.nodes.node_search import NOTHING_LEFT, NodeSearch
 from engine.search.problem import Method, Problem, Progress, Solution
-from engine.tables.frequency import Classes
+from engine.tables.counting.frequency import Classes
 
 
 def depth_first(problem: Problem, progress: Progress | None = None) -> Solution | None:

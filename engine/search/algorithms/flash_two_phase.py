@@ -27,7 +27,7 @@ from engine.search.nodes.monotone import is_monotone
 from engine.search.nodes.node_search import NOTHING_LEFT, NodeSearch
 from engine.search.nodes.roll_up import RollUpChecker
 from engine.search.problem import Method, Problem, Progress, Solution
-from engine.tables.frequency import Classes
+from engine.tables.counting.frequency import Classes
 
 
 def flash(problem: Problem, progress: Progress | None = None) -> Solution | None:

@@ -25,7 +25,7 @@ from engine.search.boxes.incumbent import Incumbent
 from engine.search.check import Check
 from engine.search.problem import Problem, Progress, Solution
 from engine.search.whole_persons import WholePersons
-from engine.tables.pictures import apart_of
+from engine.tables.persons.pictures import apart_of
 from engine.utility.bounds.box_costs import Bound
 from engine.utility.information_loss import InformationLoss, ranked
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from engine.kernels.boxes import summed_weights
 from engine.lattice.space import Levels, replaced
 from engine.search.boxes.box_rows import BoxRows, Ladders
-from engine.tables.frequency import Classes
+from engine.tables.counting.frequency import Classes
 from engine.utility.bounds.box_costs import Bound, BoxCosts
 
 NO_BOUND: Bound = (float("-inf"),)

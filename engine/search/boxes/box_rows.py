@@ -21,8 +21,8 @@ from engine.kernels.histograms import merge_histograms
 from engine.kernels.label_maps import label_map
 from engine.kernels.refine import class_counts, class_firsts, refine
 from engine.lattice.space import Levels
-from engine.tables.frequency import Classes, FrequencyTable
-from engine.tables.histogram import Histogram
+from engine.tables.counting.frequency import Classes, FrequencyTable
+from engine.tables.counting.histogram import Histogram
 
 _LARGEST = (1 << 63) - 1
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.kernels.label_maps import label_map
-from engine.tables.frequency import FrequencyTable
+from engine.tables.counting.frequency import FrequencyTable
 
 
 class PresentLabels:

@@ -13,7 +13,7 @@ from engine.lattice.space import Levels, replaced
 from engine.search.boxes.box import Node, Probe
 from engine.search.boxes.box_rows import BoxRows
 from engine.search.check import Checker
-from engine.tables.frequency import Classes
+from engine.tables.counting.frequency import Classes
 from engine.utility.bounds.box_costs import Bound, BoxCosts
 
 # Dropping rows copies the others, so a small number of failing rows may stay.

@@ -12,7 +12,7 @@ from engine.lattice.space import Lattice, Levels, replaced
 from engine.search.check import Check, Checker
 from engine.search.greedy import is_better
 from engine.search.problem import PROGRESS_SECONDS, Problem, Progress, Solution, preference, preference_from
-from engine.tables.frequency import Classes, FrequencyTable
+from engine.tables.counting.frequency import Classes, FrequencyTable
 from engine.utility.bounds.box_costs import Bound
 from engine.utility.information_loss import leading, original, ranked
 

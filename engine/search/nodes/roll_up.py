@@ -22,8 +22,8 @@ from engine.lattice.space import Lattice, Levels
 from engine.search.boxes.box_rows import Ladders, merged_table
 from engine.search.check import Check, Checker
 from engine.search.problem import Problem
-from engine.tables.frequency import Classes, FrequencyTable
-from engine.tables.histogram import Histogram
+from engine.tables.counting.frequency import Classes, FrequencyTable
+from engine.tables.counting.histogram import Histogram
 
 _MEMORY = 256 * 1024 * 1024
 # Making a snapshot costs about as much as a check, so it must make later checks much cheaper.

@@ -27,8 +27,8 @@ from engine.search.recoding.local_search import improved
 from engine.search.recoding.pieces import Pieces, shape_of
 from engine.search.recoding.settings import Settings
 from engine.search.recoding.splitting import Split, Splitting, failing_of
-from engine.tables.frequency import Classes
-from engine.tables.present_classes import PresentClasses
+from engine.tables.counting.frequency import Classes
+from engine.tables.counting.present_classes import PresentClasses
 from engine.utility.information_loss import leading
 
 _LITTLE = 1e-3

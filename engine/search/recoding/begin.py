@@ -11,7 +11,7 @@ from engine.lattice.space import Levels
 from engine.search.problem import Problem
 from engine.search.recoding.pieces import Pieces
 from engine.search.recoding.splitting import Split, failing_of
-from engine.tables.present_classes import PresentClasses
+from engine.tables.counting.present_classes import PresentClasses
 
 
 class Begin(NamedTuple):

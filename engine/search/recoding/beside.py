@@ -1,7 +1,7 @@
 """Local recoding beside a population, of which more or other people may be than have records.
 
 In: a problem whose table has a population. Out: `Pieces` of its tuples, those that only the population has among them.
-Two ways to satisfy models that demand people, as `engine.tables.covering` counts them:
+Two ways to satisfy models that demand people, as `engine.tables.recoding.covering` counts them:
 
 - *Apart*: cells of which no two cover a person. A class is split only where no part fails, so each has the people of
   its rows, as with equal levels for all. Each model can be searched with so, delta-presence too, which allows no

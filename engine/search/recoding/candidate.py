@@ -13,9 +13,9 @@ from engine.search.loss import loss_of
 from engine.search.problem import Problem, Solution
 from engine.search.recoding.pieces import Pieces, additive
 from engine.search.recoding.splitting import failing_of
-from engine.tables.frequency import FrequencyTable
-from engine.tables.present_classes import PresentClasses
-from engine.tables.recoding import in_pieces, recoding_of
+from engine.tables.counting.frequency import FrequencyTable
+from engine.tables.counting.present_classes import PresentClasses
+from engine.tables.recoding.recoding import in_pieces, recoding_of
 from engine.utility.information_loss import leading
 
 

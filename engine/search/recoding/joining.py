@@ -24,9 +24,9 @@ from engine.search.recoding.blocks import blocks_of
 from engine.search.recoding.deadline import Deadline
 from engine.search.recoding.pieces import Pieces, at
 from engine.search.recoding.splitting import failing_of
-from engine.tables.frequency import Classes
-from engine.tables.histogram import Histogram
-from engine.tables.present_classes import PresentClasses
+from engine.tables.counting.frequency import Classes
+from engine.tables.counting.histogram import Histogram
+from engine.tables.counting.present_classes import PresentClasses
 
 _PART = 10
 """One in so many of the classes of a block that fail are joined in a round: the cheapest ones."""

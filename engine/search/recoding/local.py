@@ -46,7 +46,7 @@ from engine.search.recoding.lower_bound import lower_bound
 from engine.search.recoding.pieces import shape_of
 from engine.search.recoding.settings import Settings
 from engine.search.recoding.splitting import Splitting
-from engine.tables.frequency import FrequencyTable
+from engine.tables.counting.frequency import FrequencyTable
 from engine.utility.information_loss import leading
 from engine.utility.measure import Evaluator
 

@@ -22,8 +22,8 @@ from engine.kernels.moves import ALL_ROWS, ONE_ROW, best_moves, tight_cells
 from engine.search.problem import Problem
 from engine.search.recoding.deadline import Deadline
 from engine.search.recoding.splitting import failing_of
-from engine.tables.frequency import Classes, FrequencyTable
-from engine.tables.present_classes import PresentClasses
+from engine.tables.counting.frequency import Classes, FrequencyTable
+from engine.tables.counting.present_classes import PresentClasses
 
 ROUNDS = 100
 """At most."""

@@ -34,9 +34,9 @@ from engine.search.problem import Problem
 from engine.search.recoding.deadline import Deadline
 from engine.search.recoding.pieces import additive, shape_of
 from engine.search.recoding.prices import bits_of_leaves, prices
-from engine.tables.packed import BITS
-from engine.tables.text_codes import text_codes
-from engine.tables.tuple_index import TupleIndex
+from engine.tables.counting.packed import BITS
+from engine.tables.counting.text_codes import text_codes
+from engine.tables.counting.tuple_index import TupleIndex
 
 _DOWN = 1.0 - 1e-9
 _QUICK = 30_000_000

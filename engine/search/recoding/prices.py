@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from engine.kernels.cells import Shape
 from engine.kernels.prices import Cells, coarser, lower, promising, ratios
 from engine.search.recoding.deadline import Deadline
-from engine.tables.packed import BITS
+from engine.tables.counting.packed import BITS
 
 _SHARED = 2
 """Attributes, the first ones, whose levels are shared out among threads."""

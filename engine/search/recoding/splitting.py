@@ -19,8 +19,8 @@ from engine.kernels.refine import refine
 from engine.search.problem import Problem
 from engine.search.recoding.deadline import Deadline
 from engine.search.recoding.pieces import at
-from engine.tables.frequency import Classes
-from engine.tables.present_classes import PresentClasses
+from engine.tables.counting.frequency import Classes
+from engine.tables.counting.present_classes import PresentClasses
 
 _WHOLE = -1
 """The part of a class that stays under its label."""

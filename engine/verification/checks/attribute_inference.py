@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.tables.class_table import ClassTable, SensitiveValues
-from engine.tables.grouping import grouped
+from engine.tables.sources.grouping import grouped
 
 
 def recount_inference(table: ClassTable, smallest: int) -> dict[str, Mapping[str, float | None]]:

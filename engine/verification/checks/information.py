@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.message import Message
 from engine.tables.class_table import ClassTable
-from engine.tables.linked_name import TABLE
+from engine.tables.sources.linked_name import TABLE
 from engine.verification.finding import Finding
 from engine.verification.records.kept import MARK
 

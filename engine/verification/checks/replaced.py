@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from engine.errors import EngineError, InvalidData
 from engine.message import Count, Message
-from engine.tables.column_text import as_text
+from engine.tables.sources.column_text import as_text
 from engine.verification.finding import Finding
 from engine.verification.records.kept import MARK
 from engine.verification.records.known_keys import KnownKeys

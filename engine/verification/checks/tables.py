@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.message import Message
 from engine.tables.class_table import ClassTable
-from engine.tables.linked_name import TABLE
+from engine.tables.sources.linked_name import TABLE
 from engine.verification.finding import Finding
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from engine.errors import EngineError, InvalidData
 from engine.message import Count, Message
-from engine.tables.column_text import as_text
+from engine.tables.sources.column_text import as_text
 from engine.verification.finding import Finding
 from engine.verification.records.coded import coded, fraction
 from engine.verification.records.groups import GROUPS

@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine.tables.class_table import ClassTable, count_classes
-from engine.tables.released import open_release
+from engine.tables.sources.released import open_release
 from engine.verification.records.persons import CELL, PersonsOfFile, file_of
 from engine.verification.records.pictures import fewest_values, picture_of, rarest_part
 from engine.verification.records.records import Records

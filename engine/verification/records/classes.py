@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
-from engine.tables.grouping import grouped
+from engine.tables.sources.grouping import grouped
 from engine.verification.records.kept import MARK
 from engine.verification.records.records import Records
 

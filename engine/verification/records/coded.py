@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from engine.errors import InvalidData
-from engine.tables.column_text import as_text
-from engine.tables.column_types import plain_type
+from engine.tables.sources.column_text import as_text
+from engine.tables.sources.column_types import plain_type
 
 if TYPE_CHECKING:
     from engine.job.job import Job
     from engine.job.transformed import Coding
-    from engine.tables.table import Table
+    from engine.tables.sources.table import Table
 
 
 def fraction(text: str) -> Fraction | None:

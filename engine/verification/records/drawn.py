@@ -13,7 +13,7 @@ from engine.verification.records.population import open_source_of
 
 if TYPE_CHECKING:
     from engine.job.job import Job
-    from engine.tables.table import Table
+    from engine.tables.sources.table import Table
 
 
 class Drawn:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
-from engine.tables.column_text import as_text
+from engine.tables.sources.column_text import as_text
 
 GROUPS = "\0groups"
 """Name of the column of these texts, which no column of a job has."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from engine.tables.linked_name import TABLE
+from engine.tables.sources.linked_name import TABLE
 
 if TYPE_CHECKING:
     from engine.job.job import Job

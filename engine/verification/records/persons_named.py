@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from engine.tables.column_text import as_text
+from engine.tables.sources.column_text import as_text
 
 
 def persons_named(column: pa.Array, name: str) -> pa.Array:

@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
-from engine.tables.column_text import as_text
+from engine.tables.sources.column_text import as_text
 from engine.verification.records.drawn import Drawn
 from engine.verification.records.population import open_source_of
 from engine.verification.records.replaced import derived

@@ -16,15 +16,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine.errors import EngineError, InvalidData
-from engine.tables.column_text import as_text
-from engine.tables.csv_form import CsvForm
-from engine.tables.data_set import open_source_path
-from engine.tables.grouping import grouped
-from engine.tables.linked import LinkedTables, StackedTable
-from engine.tables.linked_name import TABLE
-from engine.tables.persons import PersonTable, by_person, counted_batches
-from engine.tables.source import open_data, open_path
-from engine.tables.table import Table
+from engine.tables.sources.column_text import as_text
+from engine.tables.sources.csv_form import CsvForm
+from engine.tables.sources.data_set import open_source_path
+from engine.tables.sources.grouping import grouped
+from engine.tables.sources.linked import LinkedTables, StackedTable
+from engine.tables.sources.linked_name import TABLE
+from engine.tables.sources.persons import PersonTable, by_person, counted_batches
+from engine.tables.sources.source import open_data, open_path
+from engine.tables.sources.table import Table
 from engine.verification.records.listed import Listed
 from engine.verification.records.value_labels import ValueLabels
 

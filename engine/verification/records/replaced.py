@@ -17,13 +17,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
-from engine.tables.column_text import as_text
-from engine.tables.column_types import plain_type
+from engine.tables.sources.column_text import as_text
+from engine.tables.sources.column_types import plain_type
 from engine.verification.records.persons_named import persons_named
 
 if TYPE_CHECKING:
     from engine.job.job import Job
-    from engine.tables.table import Table
+    from engine.tables.sources.table import Table
 
 PSEUDONYM_DIGITS = 32
 """Hexadecimal digits of a pseudonym."""

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
-from engine.tables.column_types import plain_type
-from engine.tables.table import Table
+from engine.tables.sources.column_types import plain_type
+from engine.tables.sources.table import Table
 from engine.verification.records.persons_named import persons_named
 from engine.verification.records.population import open_source_of
 

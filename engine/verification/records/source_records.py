@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
-from engine.tables.column_text import as_text
-from engine.tables.linked_name import TABLE
+from engine.tables.sources.column_text import as_text
+from engine.tables.sources.linked_name import TABLE
 from engine.verification.records.kept import MARK
 from engine.verification.records.linked import having
 from engine.verification.records.people_inside import people_inside

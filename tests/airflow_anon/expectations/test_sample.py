@@ -10,8 +10,8 @@ from airflow_anon.expectations.run import run_suite
 from airflow_anon.expectations.sample import drawn_rows
 from airflow_anon.expectations.suite import release_suite
 from engine import run
-from engine.tables.sampled import SampledTable
-from engine.tables.source import ArrowTable
+from engine.tables.altered.sampled import SampledTable
+from engine.tables.sources.source import ArrowTable
 from tests.airflow_anon.expectations import build
 from tests.airflow_anon.expectations.test_transformed import failed, source
 

@@ -18,7 +18,7 @@ from airflow_anon.operators.deidentify import DeidentifyTableOperator
 from airflow_anon.operators.validate import ValidateReleaseOperator
 from airflow_anon.run.refusal import XCOM_KEY, ReleaseRefused, told
 from engine import Count, Message, load_job, run, write_manifest
-from engine.tables.released import open_release
+from engine.tables.sources.released import open_release
 from engine.verification import class_table
 from tests.airflow_anon.expectations import build
 from tests.counted import assert_told_as_counts, counts_of, numbers_of, words_of

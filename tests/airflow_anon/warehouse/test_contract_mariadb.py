@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from airflow_anon.transport.relation import Relation
-from engine.tables.column_text import as_text
+from engine.tables.sources.column_text import as_text
 from tests.airflow_anon.warehouse import on_mariadb
 from tests.airflow_anon.warehouse.inside import agree, by_sql, execute, inside, table
 from tests.airflow_anon.warehouse.test_contract import MODELS, job_of

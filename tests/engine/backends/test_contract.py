@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from engine import EngineError, run
-from engine.tables.column_text import as_text
+from engine.tables.sources.column_text import as_text
 from tests.engine import build
 from tests.engine.strategies import any_problems
 from tests.places import FILES

@@ -17,7 +17,7 @@ import engine.pipeline.unverified
 from engine import InvalidData, InvalidJob, load_job, run
 from engine.backends.duckdb_backend import DuckDb
 from engine.file_state import FileState
-from engine.tables.source import open_data, open_path
+from engine.tables.sources.source import open_data, open_path
 from tests.engine.backends.test_contract import BACKENDS, document_of
 
 pytest.importorskip("duckdb", reason="needs the extra 'duckdb'")

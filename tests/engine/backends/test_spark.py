@@ -21,7 +21,7 @@ import engine.pipeline.unverified
 from engine import InvalidData, InvalidJob, load_job, run
 from engine.backends.spark_backend import Spark
 from engine.backends.spark_failures import explained
-from engine.tables.source import open_path
+from engine.tables.sources.source import open_path
 from tests.engine.backends.test_contract import ODD, TYPES, document_of, texts_of, told
 from tests.engine.backends.test_data_sets import part
 from tests.engine.backends.test_failures import BEFORE, PERSON, job_on, left, table, tells_nothing

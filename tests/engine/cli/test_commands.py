@@ -142,7 +142,7 @@ def test_no_solution_ends_with_3_and_leaves_nothing(folder):
 def test_a_failed_verification_ends_with_4_and_leaves_nothing(folder):
     # labels that are one record late: the first class lacks a record, and the last one has one too many
     code = (
-        "import sys, engine.tables.released_labels as e\n"
+        "import sys, engine.tables.release.released_labels as e\n"
         "columns = e.ReleasedLabels.columns\n"
         "def wrong(self, places):\n"
         "    return columns(self, e.np.append(places[1:], places[-1]))\n"

@@ -15,7 +15,7 @@ import yaml
 from tests.engine.cli.command_line import names, program
 
 SLOW_SOURCE = """
-import os, sys, time, engine.tables.transform as t
+import os, sys, time, engine.tables.release.transform as t
 coded = t.Transformation._coded
 def waiting(self, table, folder):
     yield from coded(self, table, folder)

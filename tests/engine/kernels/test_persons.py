@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.tables.person_runs import Runs
+from engine.tables.counting.person_runs import Runs
 
 
 @st.composite

@@ -14,7 +14,7 @@ import engine.kernels.shake128
 from engine.errors import InvalidData
 from engine.kernels.shake128 import LANES, add_expanded
 from engine.kernels.warm_up import Part, warm_up
-from engine.tables.record_sums import _FEW, NUMBERS, RecordSums, _compiled
+from engine.tables.release.record_sums import _FEW, NUMBERS, RecordSums, _compiled
 
 
 def summed(records, times):

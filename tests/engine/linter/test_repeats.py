@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import engine.tables.source
+import engine.tables.sources.source
 from engine.errors import InvalidData
 from engine.linter.repeats import repeating
-from engine.tables.source import open_data, open_path
+from engine.tables.sources.source import open_data, open_path
 
 
 def answer(values, most=1 << 24):
@@ -21,7 +21,7 @@ def answer(values, most=1 << 24):
 def test_a_value_in_two_records_repeats_however_few_are_held_at_once(values, most, size):
     """`most` is the number of hashes held, so that a longer column is read several times."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine.tables.source, "BATCH_ROWS", size)
+        patch.setattr(engine.tables.sources.source, "BATCH_ROWS", size)
         there = [value for value in values if value]
         assert answer(values, most) is (len(set(there)) < len(there))
 

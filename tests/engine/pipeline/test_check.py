@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from engine import InvalidData, InvalidJob, Message, check, check_lines, run
-from engine.tables.coded import CodedTable
+from engine.tables.altered.coded import CodedTable
 from tests.engine.series import nights
 
 ROWS = 200

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from engine import NoSolution, run, verify
-from engine.tables.sampled import SampledTable
-from engine.tables.source import ArrowTable
+from engine.tables.altered.sampled import SampledTable
+from engine.tables.sources.source import ArrowTable
 from tests.engine.private_jobs import DOCUMENT, KEY, private, source
 
 K = 24

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from engine import DriftRefused, InvalidJob, check, keep_drift_facts, run
 from engine.pipeline.drift_acceptance import accept_drift
-from engine.tables.drift_facts import distance
+from engine.tables.counting.drift_facts import distance
 
 SEXES = ["F", "M"]
 VALUES = ("Xenia-secret", "diagnosis-secret")

@@ -12,7 +12,7 @@ import pytest
 
 from engine import InvalidJob, NoSolution, load_job, run, verify
 from engine.job.job import Job
-from engine.tables.source import _unique
+from engine.tables.sources.source import _unique
 
 TABLE = pa.table({"q": ["1", "1", "2", "2"] * 5, "s": ["u", "v", "u", "v"] * 5, "n": list(range(20))})
 SECONDS = 60

@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine import InvalidData, InvalidJob, NoSolution, check, check_manifest, load_job, read_release, run, verify
-from engine.tables.linked import refuse_shared_keys
-from engine.tables.source import open_data
+from engine.tables.sources.linked import refuse_shared_keys
+from engine.tables.sources.source import open_data
 from tests.engine.linked_jobs import (
     COLUMNS,
     HIERARCHIES,

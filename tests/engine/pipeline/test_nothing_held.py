@@ -8,8 +8,8 @@ import pytest
 
 import engine.pipeline.verified
 from engine import run
-from engine.tables.frequency import FrequencyTable
-from engine.tables.transform import Transformation
+from engine.tables.counting.frequency import FrequencyTable
+from engine.tables.release.transform import Transformation
 from tests.engine.series.nights import job, patients, table
 
 

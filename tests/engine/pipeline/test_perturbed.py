@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from engine import InvalidData, VerificationFailed, load_job, run, verify
 from engine.hierarchy.builder import SUPPRESSED
 from engine.pipeline import perturbed
-from engine.tables.perturbed import draws, perturbation_key
+from engine.tables.altered.perturbed import draws, perturbation_key
 from tests.profiles import examples
 from tests.reference import perturbed as reference
 

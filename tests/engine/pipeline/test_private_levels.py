@@ -16,8 +16,8 @@ from engine import load_job, run, verify
 from engine.job.counting import columns_of
 from engine.pipeline.private_levels import _scores, with_drawn_levels
 from engine.privacy.exponential_mechanism import drawn, probabilities
-from engine.tables.label_tuples import LabelTuples
-from engine.tables.source import ArrowTable
+from engine.tables.counting.label_tuples import LabelTuples
+from engine.tables.sources.source import ArrowTable
 from tests.engine.private_jobs import DOCUMENT, KEY, source
 from tests.reference.differential_privacy import exponential, tables
 

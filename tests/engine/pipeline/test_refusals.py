@@ -7,7 +7,7 @@ import pytest
 
 from engine import EngineError, InvalidData, Message, NoSolution, VerificationFailed, run
 from engine.pipeline import output
-from engine.tables.released import open_release
+from engine.tables.sources.released import open_release
 from engine.verification import class_table
 from tests.counted import assert_told_as_counts, counts_of, numbers_of, words_of
 

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from engine import InvalidData, InvalidJob, load_job, run, verify
-from engine.tables.parquet_source import ParquetFile
-from engine.tables.sampled import SampledTable
-from engine.tables.source import ArrowTable
+from engine.tables.altered.sampled import SampledTable
+from engine.tables.sources.parquet_source import ParquetFile
+from engine.tables.sources.source import ArrowTable
 
 KEY = hashlib.sha256(b"a key of one sample").digest()
 

@@ -1,4 +1,4 @@
-"""A run starts no thread of Arrow: one that outlives it may abort a process that ends (engine/tables/grouping.py)."""
+"""A run starts no thread of Arrow: one that outlives it may abort a process (`engine.tables.sources.grouping`)."""
 
 from __future__ import annotations
 

@@ -117,8 +117,8 @@ def test_of_equally_frequent_values_the_mode_is_the_smallest_as_its_type_is_orde
 def test_a_class_that_comes_in_several_batches_has_one_aggregate(monkeypatch):
     table = stays(3000)
     this = job(suppression_limit=0.0)
-    monkeypatch.setattr("engine.tables.release_order.MOST", 64)
-    monkeypatch.setattr("engine.tables.source.BATCH_ROWS", 50)
+    monkeypatch.setattr("engine.tables.release.release_order.MOST", 64)
+    monkeypatch.setattr("engine.tables.sources.source.BATCH_ROWS", 50)
     in_parts = run(this, table=table).table.to_pandas()
     monkeypatch.undo()
     whole = run(this, table=table).table.to_pandas()

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.privacy.model import Monotonicity
-from engine.tables.present_classes import PresentClasses
+from engine.tables.counting.present_classes import PresentClasses
 from tests.engine import build
 from tests.engine.strategies import CLASS_MODELS, POPULATION_MODELS, any_problems
 from tests.profiles import examples

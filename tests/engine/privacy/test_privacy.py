@@ -14,8 +14,8 @@ from pydantic import TypeAdapter
 
 from engine.privacy.model import Monotonicity
 from engine.privacy.registry import AnyPrivacyModel
-from engine.tables.present_classes import PresentClasses
-from engine.tables.source import open_data
+from engine.tables.counting.present_classes import PresentClasses
+from engine.tables.sources.source import open_data
 from tests.engine import build
 from tests.engine.build import Listed, encoded
 from tests.engine.strategies import problems

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from engine.hierarchy.builders.redaction import Redaction
 from engine.privacy.sampled_classes import allows, least_epsilon, smallest_class
-from engine.tables.columns import QuasiIdentifier
-from engine.tables.large_classes import LargeClasses
-from engine.tables.source import ArrowTable
+from engine.tables.counting.columns import QuasiIdentifier
+from engine.tables.counting.large_classes import LargeClasses
+from engine.tables.sources.source import ArrowTable
 from engine.verification.models.differential_privacy import records_needed
 from tests.profiles import examples
 from tests.reference.differential_privacy import beyond, delta, distribution, exponential, tables

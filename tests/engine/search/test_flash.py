@@ -19,7 +19,7 @@ from engine.search.check import Checker
 from engine.search.nodes.flash_paths import Paths, Strategy
 from engine.search.nodes.monotone import is_monotone
 from engine.search.nodes.node_search import NodeSearch
-from engine.tables.source import open_path
+from engine.tables.sources.source import open_path
 from engine.utility.information_loss import leading
 from tests.conformance.test_vectors import job_of
 from tests.engine import build

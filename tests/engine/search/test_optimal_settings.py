@@ -16,7 +16,7 @@ from engine.job.problem import problem_of
 from engine.lattice.space import Lattice
 from engine.search.algorithms.optimal import optimal
 from engine.search.problem import preference
-from engine.tables.source import open_data
+from engine.tables.sources.source import open_data
 from engine.utility.information_loss import leading
 from tests.engine import build
 from tests.engine.strategies import any_problems

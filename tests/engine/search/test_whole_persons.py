@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from engine.search.registry import ALGORITHMS
 from engine.search.suppressed_class import released
 from engine.search.whole_persons import WholePersons
-from engine.tables.pictures import DiverseValues, Parts
+from engine.tables.persons.pictures import DiverseValues, Parts
 from tests.engine.person_problems import search_of, whole_person_problems
 from tests.profiles import examples
 from tests.reference import lattice

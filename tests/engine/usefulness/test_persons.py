@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine import InvalidData, run
-from engine.tables.source import open_data
+from engine.tables.sources.source import open_data
 from engine.usefulness.intervals import of_mean
 from engine.usefulness.persons import means, numbered, one_of_each, persons_of
 from tests.engine.usefulness import stays

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from engine.tables.source import open_data
+from engine.tables.sources.source import open_data
 from engine.utility.aggregate import aggregate, order_by_aggregate
 from engine.utility.information_loss import leading, original, ranked
 from engine.utility.registry import AnyMeasure

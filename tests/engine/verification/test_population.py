@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from engine import InvalidData, NoSolution, recount, run, verify
 from engine.job.counting import columns_of
-from engine.tables.column_text import as_text
-from engine.tables.encode import encode
-from engine.tables.present_classes import PresentClasses
-from engine.tables.source import open_data
-from engine.tables.subset import Subset
+from engine.tables.altered.subset import Subset
+from engine.tables.counting.encode import encode
+from engine.tables.counting.present_classes import PresentClasses
+from engine.tables.sources.column_text import as_text
+from engine.tables.sources.source import open_data
 from engine.verification.records.listed import Listed
 from engine.verification.records.population import read_population
 from tests.engine import populated

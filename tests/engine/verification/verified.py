@@ -13,8 +13,8 @@ from pydantic import TypeAdapter
 
 from engine import load_job
 from engine.privacy.registry import AnyPrivacyModel
-from engine.tables.columns import Sensitive
-from engine.tables.source import open_data
+from engine.tables.counting.columns import Sensitive
+from engine.tables.sources.source import open_data
 from tests.engine.build import Listed, encoded
 from tests.profiles import examples
 

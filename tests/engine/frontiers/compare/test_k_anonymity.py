@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from engine.frontiers.compare.k_anonymity import k_anonymity_frontiers
 from engine.frontiers.space.domain import policy_space
 from engine.hierarchy.hierarchy import Hierarchy
-from engine.tables.distinct_tuples import frequency_table
+from engine.tables.counting.distinct_tuples import frequency_table
 from tests.reference.policies import halved, joins_all, pareto, records_below
 
 TREE = [("x", "xy", "*"), ("z", "zu", "*"), ("y", "xy", "*"), ("u", "zu", "*"), ("v", "v", "*")]

@@ -17,7 +17,7 @@ from engine.frontiers.space.paths import random_chain
 from engine.frontiers.space.tuples import Tuples
 from engine.hierarchy.hierarchy import Hierarchy
 from engine.job import frontier_measures as named
-from engine.tables.distinct_tuples import frequency_table
+from engine.tables.counting.distinct_tuples import frequency_table
 from tests.engine.frontiers.spaces import groups_of, space_of, spaces_and_rows, tuples_of
 from tests.profiles import examples
 from tests.reference import frontier as oracle

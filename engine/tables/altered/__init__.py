@@ -1,0 +1,1 @@
+"""Tables with other records or values than their source: drawn, left out, coded, shifted, perturbed, replaced."""

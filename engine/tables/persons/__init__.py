@@ -1,0 +1,1 @@
+"""Whose the records of a frequency table are, and what all records of a person show together."""

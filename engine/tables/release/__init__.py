@@ -1,0 +1,1 @@
+"""Step 5 of docs/flow.md: records become those of a release, in its order."""
