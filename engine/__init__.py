@@ -115,7 +115,7 @@ _HOMES = {
     "SparkAccess": "backends.spark_access",
     "SparkLost": "errors",
     "SeriesRun": "job.open_series",
-    "TABLE_COLUMN": "tables.linked_name:TABLE",
+    "TABLE_COLUMN": "tables.sources.linked_name:TABLE",
     "VALIDATION_FILE": "tables.release_files:VALIDATION",
     "VaultRefused": "errors",
     "VerificationFailed": "errors",

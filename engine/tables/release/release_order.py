@@ -86,10 +86,14 @@ def in_release_order(
             order = _shuffled(places)
             ordered = table.select(range(table.num_columns - 1)).take(pa.array(order)).combine_chunks()
             places = places[order]
+            # no part is held beside the one that follows
+            del table, order
             start = 0
             for batch in ordered.to_batches():
                 yield batch, places[start : start + batch.num_rows]
                 start += batch.num_rows
+                del batch
+            del ordered, places
 
 
 def _by_size(batches: Iterable[Placed], sizes: NDArray[np.int64], schema: pa.Schema, most: int) -> Iterator[Placed]:

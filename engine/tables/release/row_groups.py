@@ -1,9 +1,8 @@
 """The row groups of a released file: cut by the records of the file alone.
 
 In: records of a release in their order, in batches that follow from how the source was read. Out: the same records in
-batches that are row groups, as large as a part of `release_order`. Row groups that were batches of the source would
-tell of it: how long the texts of its first records are, or that all of these are left out. Memory holds one row group
-beside one batch.
+batches that are row groups. Row groups that were batches of the source would tell of it: how long the texts of its
+first records are, or that all of these are left out. Memory holds two row groups beside one batch.
 """
 
 from __future__ import annotations
@@ -16,14 +15,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from engine.tables.release.release_order import MOST, PART_BYTES, Placed
+from engine.tables.release.release_order import MOST, Placed
 
+ROW_GROUP_BYTES = 1 << 24
+"""Of a row group in memory, about."""
 _WORD = 8
 """Bytes of a value, about; a text has its own beside them."""
 _TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
 
 
-def in_row_groups(placed: Iterable[Placed], most: int = MOST, size: int = PART_BYTES) -> Iterator[Placed]:
+def in_row_groups(placed: Iterable[Placed], most: int = MOST, size: int = ROW_GROUP_BYTES) -> Iterator[Placed]:
     """Yield the same records, one row group after the other.
 
     Parameters
@@ -34,6 +35,7 @@ def in_row_groups(placed: Iterable[Placed], most: int = MOST, size: int = PART_B
         Bytes after which a row group ends, about.
     """
     waiting: list[Placed] = []
+    part: pa.RecordBatch | None = None
     group = start = 0
     for batch, places in placed:
         # so much at least that no row group has more than `most` records
@@ -50,6 +52,10 @@ def in_row_groups(placed: Iterable[Placed], most: int = MOST, size: int = PART_B
                 waiting.append((part, places[begin:end]))
         start += int(weights.sum())
         group = int(groups[-1]) if groups.size else group
+        # a slice would hold its whole batch while the next one is made
+        waiting = [_copied(waiting)] if waiting else []
+        part = None
+        del batch, places, weights, groups
     if waiting:
         yield _joined(waiting)
 
@@ -61,6 +67,11 @@ def _bytes(batch: pa.RecordBatch, records: int) -> NDArray[np.int64]:
         if any(is_text(column.type) for is_text in _TEXTS):
             found += pc.fill_null(pc.binary_length(column), 0).to_numpy(zero_copy_only=False)
     return found
+
+
+def _copied(parts: list[Placed]) -> Placed:
+    batch, places = _joined(parts)
+    return (batch.take(np.arange(batch.num_rows)) if batch.num_columns else batch), places.copy()
 
 
 def _joined(parts: list[Placed]) -> Placed:

@@ -223,6 +223,8 @@ class Transformation:
         with writer:
             for batch in self._coded(table, path.parent):
                 writer.write_batch(batch)
+                # what is written is not held while the next records are made
+                del batch
             writer.add_key_value_metadata(schema_of_readers(annotate(self.schema)))
 
     def _coded(self, table: Table, folder: Path | None) -> Iterator[pa.RecordBatch]:
@@ -238,6 +240,7 @@ class Transformation:
             others = self._without_pseudonyms(found, places)
             columns = {**self._labels.columns(places), **dict(zip(others.schema.names, others.columns, strict=True))}
             yield pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
+            del found, others, columns, places
 
     def _without_pseudonyms(self, others: pa.RecordBatch, places: NDArray[np.int64]) -> pa.RecordBatch:
         """Return the other columns, without the pseudonyms of records that show `*` throughout."""
