@@ -17,7 +17,8 @@ number of suppressed records below *k* that further classes joined: the figures 
 **The last cell.** Somebody who knows every cell of the source but one recomputes a figure for each candidate.
 
 - Classes, risks, the privacy models' figures, and measures that read the `file` are recounted by whoever has the file:
-  they tell nothing more, and keep their digits.
+  they tell nothing more, and keep their digits, but for the last of a sum: these follow from the order of its terms,
+  which are of all combinations of the source.
 - Measures that read the `domains` of hierarchies depend on whether a value occurs, unless all domains are fixed: then
   they are recounted from the file too (a missing value is one more of a domain, so they tell whether there is any).
   Else one value of one record moves a mean over *n* records by about 1 / n of its range, and by as much as 1 / D where
@@ -80,6 +81,8 @@ from engine.utility.measure import Reads
 from engine.utility.registry import MEASURES
 
 MOST_DIGITS = 3
+_SUMMED = 13
+"""Digits of a figure that keeps all of its own: beyond them a sum tells in which order its terms were added up."""
 _CHECKS_PER_TRANSFORMATION = 100
 
 
@@ -433,9 +436,9 @@ def _withheld(report: Report, told: PublishedReport, *, proves: bool) -> list[st
 
 
 def _rounded(value: float | None, digits: int | None) -> float | None:
-    if value is None or digits is None:
-        return value
-    return significant(value, digits) if digits else None
+    if value is None or digits == 0:
+        return None
+    return significant(value, _SUMMED if digits is None else digits)
 
 
 def _placed(value: float | None, places: int) -> float | None:
@@ -444,9 +447,9 @@ def _placed(value: float | None, places: int) -> float | None:
 
 def _lowered(value: float | None, digits: int | None) -> float | None:
     """Round a bound down, so that it stays one."""
-    if value is None or digits is None:
-        return value
-    return _to(value, digits, ROUND_FLOOR) if digits else None
+    if value is None or digits == 0:
+        return None
+    return _to(value, _SUMMED if digits is None else digits, ROUND_FLOOR)
 
 
 def _gap(loss: float | None, bound: float | None) -> float | None:

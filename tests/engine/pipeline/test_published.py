@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import pyarrow as pa
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from engine import load_job, run, verify
@@ -35,6 +37,16 @@ def test_a_rounded_bound_is_not_above_the_rounded_loss(loss, share, digits):
     bound = loss * share
     assert module._lowered(bound, digits) <= bound * (1 + 1e-12)
     assert module._lowered(bound, digits) <= module._rounded(loss, digits)
+
+
+@given(figures, st.integers(-3, 3))
+def test_the_order_in_which_a_figure_was_added_up_is_not_told(figure, steps):
+    """The terms of a sum are of all combinations of the source, those that few left-out records have included."""
+    other = figure * (1 + steps * 2**-52)
+    middle = float(f"{figure:.13g}")
+    assume(abs(figure - middle) < 0.4 * 10 ** (math.floor(math.log10(figure)) - 12))
+    assert module._rounded(other, None) == module._rounded(figure, None) == pytest.approx(figure, rel=1e-12)
+    assert module._lowered(figure * 0.999, None) <= module._rounded(figure, None)
 
 
 @given(st.floats(0, 1))
