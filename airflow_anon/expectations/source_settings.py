@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from airflow_anon.expectations.lacked_columns import having_tables
 from airflow_anon.expectations.transformed import coding_settings
 
 if TYPE_CHECKING:
     from engine import Job
-from airflow_anon.expectations.lacked_columns import having_tables
 
 READ = ("role", "hierarchy", "missing", "unseen")
 

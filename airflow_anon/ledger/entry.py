@@ -114,6 +114,10 @@ class Pending:
         """The id of the Airflow that has begun it; None if it is not known."""
         return _airflow_of(self.document)
 
+    def is_of_run(self, dag_id: str, run_id: str) -> bool:
+        """Whether it has the ids of a run, which may be one of another Airflow."""
+        return (self.dag_id, self.run_id) == (dag_id, run_id)
+
     def is_of_another(self, airflow: str | None) -> bool:
         """Whether it is known to be of another Airflow than the one with this id."""
         return is_of_another(self.document, airflow)

@@ -81,7 +81,7 @@ class BrokenJobOperator(BaseOperator):
             ledger = open_ledger(None)
             pending = ledger.pending(job_name)
         for one in pending:
-            if (one.dag_id, one.run_id) == (run.dag_id, run.run_id) and not one.is_of_another(airflow):
+            if one.is_of_run(run.dag_id, run.run_id) and not one.is_of_another(airflow):
                 return settle(one, ledger, UMASK) or record_cut_off(one, ledger, self.reason)
         with ledger_errors():
             entry = ledger.released(job_name, release_id(context))

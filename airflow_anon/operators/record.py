@@ -168,7 +168,7 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         run, airflow = context["dag_run"], airflow_id()
         for _ in range(ROUNDS):
             for pending in self._pending(ledger, job):
-                if (pending.dag_id, pending.run_id) == (run.dag_id, run.run_id):
+                if pending.is_of_run(run.dag_id, run.run_id):
                     if pending.is_of_another(airflow):
                         raise AirflowFailException(_of_another_text(pending))
                     self._settle(pending, ledger)
@@ -192,7 +192,7 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         run, airflow = context["dag_run"], airflow_id()
         for pending in self._pending(ledger):
             is_own = pending.job == job.name
-            if (pending.dag_id, pending.run_id) == (run.dag_id, run.run_id) or not (is_own or _is_in(pending, job)):
+            if pending.is_of_run(run.dag_id, run.run_id) or not (is_own or _is_in(pending, job)):
                 continue
             if not pending.is_of_another(airflow):
                 self._settle_earlier(pending, ledger, context)

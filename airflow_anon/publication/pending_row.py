@@ -9,8 +9,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
-from logging import Logger
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,65 +16,46 @@ from airflow_anon.ledger.released_places import places_of
 from airflow_anon.publication.delivered import delivered_now
 from airflow_anon.publication.errors import ledger_errors
 from airflow_anon.publication.job_table import JobTable
+from airflow_anon.publication.one_release import OneRelease
 from airflow_anon.publication.places import shares_of
 from airflow_anon.publication.series import refuse_settled
 from airflow_anon.publication.settle import without_table
 
 if TYPE_CHECKING:
-    from airflow_anon.ledger import Entry, Ledger, Pending
-    from airflow_anon.ledger.document import Attempt
-    from engine import Job
+    from airflow_anon.ledger import Entry, Pending
 
 
-@dataclass(frozen=True, kw_only=True)
 class PendingRow:
-    """The pending row of one release of one job.
+    """The pending row of one release."""
 
-    Attributes
-    ----------
-    job : Job
-        With its output.
-    release_id : str
-    ledger : Ledger
-    attempt : Attempt
-        For the entry.
-    umask : int
-        Permission bits that files in the share do not get.
-    log : Logger
-    """
-
-    job: Job
-    release_id: str
-    ledger: Ledger
-    attempt: Attempt
-    umask: int
-    log: Logger
+    def __init__(self, release: OneRelease) -> None:
+        self._of = release
 
     def find(self) -> Pending | None:
         """Return the row, if there is one."""
-        found = (one for one in self.ledger.pending(self.job.name) if one.release_id == self.release_id)
+        found = (one for one in self._of.ledger.pending(self._of.job.name) if one.release_id == self._of.release_id)
         return next(found, None)
 
     def begin(self, folder: Path, manifest_sha256: str, table: JobTable) -> None:
         """Write the pending row of the release to the ledger, before the release is visible."""
-        output = self.job.output
+        output = self._of.job.output
         with ledger_errors():
             pending = self.find()
         table.refuse_left(pending)
         place, *also = self._places() or [None]
         switched = None if output.conn_id is None else table.written(folder)
-        delivered = delivered_now(self.ledger, self.job.name, self.log)
+        delivered = delivered_now(self._of.ledger, self._of.job.name, self._of.log)
         with ledger_errors():
-            document = dataclasses.replace(self.attempt, delivered=delivered).released(
+            document = dataclasses.replace(self._of.attempt, delivered=delivered).released(
                 folder,
-                self.release_id,
+                self._of.release_id,
                 manifest_sha256,
                 place=place,
                 also=[one for one in also if one is not None],
                 table=switched,
             )
-            self.ledger.begin(document)
-        refuse_settled(self.job, self.release_id)
+            self._of.ledger.begin(document)
+        refuse_settled(self._of.job, self._of.release_id)
 
     def begin_again(
         self, opened: Callable[[], AbstractContextManager[Path]], manifest_sha256: str, table: JobTable
@@ -105,13 +84,13 @@ class PendingRow:
         with ledger_errors():
             pending = self.find()
             if pending is not None:
-                self.ledger.begin(without_table(pending.document))
+                self._of.ledger.begin(without_table(pending.document))
 
     @contextmanager
     def held(self, manifest_sha256: str) -> Iterator[None]:
         """Prevent that the publication is taken back while it becomes visible."""
         failure: Exception | None = None
-        with ledger_errors(), self.ledger.holding(self.job.name, self.release_id, manifest_sha256):
+        with ledger_errors(), self._of.ledger.holding(self._of.job.name, self._of.release_id, manifest_sha256):
             try:
                 yield
             except Exception as problem:  # noqa: BLE001 (of the share: the ledger must not take it for its own)
@@ -121,7 +100,8 @@ class PendingRow:
 
     def _places(self) -> list[str]:
         """Return where the files of the release are to be, as its entry will say."""
-        return [absolute(one.release(self.release_id)) for one in shares_of(self.job, self.umask, self.ledger)]
+        shares = shares_of(self._of.job, self._of.umask, self._of.ledger)
+        return [absolute(one.release(self._of.release_id)) for one in shares]
 
 
 def absolute(place: Path | str) -> str:

@@ -14,7 +14,6 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from logging import Logger
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,7 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowFailExc
 from airflow_anon.ledger.released_places import places_of
 from airflow_anon.publication.errors import ledger_errors
 from airflow_anon.publication.job_table import JobTable
+from airflow_anon.publication.one_release import OneRelease
 from airflow_anon.publication.pending_row import PendingRow, absolute
 from airflow_anon.publication.places import Share, refuse_unmounted, shares_of
 from airflow_anon.publication.settle import settle
@@ -30,10 +30,8 @@ from airflow_anon.share.folder_share import file_sha256
 from airflow_anon.transport.release_files import MANIFEST, VALIDATION
 
 if TYPE_CHECKING:
-    from airflow_anon.ledger import Entry, Ledger
-    from airflow_anon.ledger.document import Attempt
+    from airflow_anon.ledger import Entry
     from airflow_anon.share.staged_release import StagedRelease
-    from engine import Job
 
 
 @dataclass(frozen=True)
@@ -59,28 +57,8 @@ class Published:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Publication:
-    """The publication of one release of one job.
-
-    Attributes
-    ----------
-    job : Job
-        With its output.
-    release_id : str
-    ledger : Ledger
-    attempt : Attempt
-        For the entry.
-    umask : int
-        Permission bits that files in the share do not get.
-    log : Logger
-    """
-
-    job: Job
-    release_id: str
-    ledger: Ledger
-    attempt: Attempt
-    umask: int
-    log: Logger
+class Publication(OneRelease):
+    """The publication of one release of one job."""
 
     def complete(self, staged: StagedRelease, metrics: Mapping[str, Any]) -> Published:
         """Do the missing steps of the publication.
@@ -142,14 +120,7 @@ class Publication:
 
     @property
     def _row(self) -> PendingRow:
-        return PendingRow(
-            job=self.job,
-            release_id=self.release_id,
-            ledger=self.ledger,
-            attempt=self.attempt,
-            umask=self.umask,
-            log=self.log,
-        )
+        return PendingRow(self)
 
     def _copy(self, share: Share, further: Share, manifest_sha256: str) -> None:
         """Write the release of the first share into another one, file by file the same, unless it is there.

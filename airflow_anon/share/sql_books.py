@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 
-from airflow_anon.transport.connection import PLAIN, names_of
+from airflow_anon.transport.connection import names_of, run_plain
 from airflow_anon.transport.release_files import BOOKKEEPING
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ class SqlBooks:
         if name not in known:
             statement = f"ALTER TABLE {self.quoted(engine.dialect)} ADD COLUMN {name} {kind}"
             with engine.begin() as connection:
-                connection.exec_driver_sql(statement, execution_options=PLAIN)
+                run_plain(connection, statement)
 
 
 def _once_more(change: Callable[[], None]) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 
-from airflow_anon.transport.connection import PLAIN, names_of
+from airflow_anon.transport.connection import names_of, run_plain
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -53,9 +53,7 @@ def close_to_others(connection: Connection, quoted: str) -> None:
     quote = names_of(connection.dialect).quote_identifier
     entries = connection.execute(text(_GRANTS), {"name": quoted}).all()
     for everyone, role in {(everyone, role) for _, _, everyone, role in entries}:
-        connection.exec_driver_sql(
-            f"REVOKE ALL ON {quoted} FROM {'PUBLIC' if everyone else quote(role)} CASCADE", execution_options=PLAIN
-        )
+        run_plain(connection, f"REVOKE ALL ON {quoted} FROM {'PUBLIC' if everyone else quote(role)} CASCADE")
 
 
 def refuse_other_owner(connection: Connection, quoted: str) -> None:

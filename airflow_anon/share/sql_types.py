@@ -8,7 +8,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from sqlalchemy import Column
+    from sqlalchemy import Column, Connection
 
 
 def sql_columns(schema: pa.Schema, dialect: str) -> list[Column[Any]]:
@@ -55,3 +55,11 @@ def sql_type(field: pa.Field, dialect: str) -> Any:
         if matches(kind):
             return special.get(name, made)()
     raise AirflowFailException(f"column {field.name!r}: has the type {kind}, which no table can hold; leave it out")
+
+
+def types_in(connection: Connection, schema: str | None, table: str) -> dict[str, str]:
+    """Return the columns of a table that is there, in its order, each with its type as the dialect writes it."""
+    import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+    columns = sa.inspect(connection).get_columns(table, schema=schema)
+    return {column["name"]: column["type"].compile(connection.dialect) for column in columns}

@@ -13,6 +13,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_anon.share.made_table import MadeTable, check_made, holds_made
 from airflow_anon.share.sql_obstacles import refuse_obstacles
+from airflow_anon.share.sql_types import types_in
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Table
@@ -54,7 +55,9 @@ def prepare_target(connection: Connection, made: Table, bookkeeping: Table, name
     target = made.to_metadata(sa.MetaData(), schema=schema, name=name)
     connection.execute(sa.schema.CreateTable(target, if_not_exists=True))
     connection.commit()
-    if _columns(connection, name, schema) != _columns(connection, made.name, made.schema):
+    # in their order
+    there, wanted = types_in(connection, schema, name), types_in(connection, made.schema, made.name)
+    if [*there.items()] != [*wanted.items()]:
         raise AirflowFailException(
             f"output table {name!r}: has other columns than the release, and a database of {connection.dialect.name} "
             "does not replace a table together with its bookkeeping; name another table, or drop this one between two "
@@ -99,13 +102,6 @@ def replace_rows(connection: Connection, made: Table, told: MadeTable, name: str
             "somebody else writes there, so nothing is changed; drop the trigger, or name another table"
         )
     refuse_obstacles(connection, name, schema)
-
-
-def _columns(connection: Connection, table: str, schema: str | None) -> list[tuple[str, str]]:
-    import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
-
-    found = sa.inspect(connection).get_columns(table, schema=schema)
-    return [(column["name"], column["type"].compile(connection.dialect)) for column in found]
 
 
 def _how(connection: Connection) -> Dialect:

@@ -21,6 +21,7 @@ from airflow_anon.share.sql_obstacles import (
     refuse_obstacles,
     refuse_other_records,
 )
+from airflow_anon.share.sql_types import types_in
 from airflow_anon.transport.connection import WAIT_FOR_LOCK_MILLISECONDS, names_of, quoted_name, run_plain
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class TargetTable:
         if connection.dialect.name == "postgresql" and not exists:
             staging.to_metadata(sa.MetaData(), name=self._name).create(connection)
             exists = True
-        same = exists and self._columns(connection, self._name) == self._columns(connection, staging.name)
+        same = exists and self._types(connection, self._name) == types_in(connection, self._schema, staging.name)
         with self._waiting_briefly(connection):
             views = self._views.dropped(connection, all_of_them=not same)
             if not same:
@@ -137,7 +138,10 @@ class TargetTable:
         grants = grants_on(connection, target) if exists else []
         if exists:
             refuse_loss(connection, self._name, self._schema)
-            before, now = self._columns(connection, self._name), self._columns(connection, staging.name)
+            before, now = (
+                self._types(connection, self._name),
+                self._types(connection, staging.name),
+            )
             others = sorted({name for name, _ in before.items() ^ now.items()})
             _log.warning(
                 "Table %s: is made anew, as the release has other columns or types (%s); its grants stay, its indexes "
@@ -154,11 +158,8 @@ class TargetTable:
         for grant in grants:
             run_plain(connection, grant)
 
-    def _columns(self, connection: Connection, table: str) -> dict[str, str]:
-        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
-
-        columns = sa.inspect(connection).get_columns(table, schema=self._schema)
-        return {column["name"]: column["type"].compile(connection.dialect) for column in columns}
+    def _types(self, connection: Connection, table: str) -> dict[str, str]:
+        return types_in(connection, self._schema, table)
 
     def _quoted(self, connection: Connection, table: str) -> str:
         return quoted_name(connection.dialect, self._schema, table)

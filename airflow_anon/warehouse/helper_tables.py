@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from airflow_anon.share.sql_grants import refuse_other_owner
 from airflow_anon.share.sql_types import sql_type
-from airflow_anon.transport.connection import PLAIN, names_of
+from airflow_anon.transport.connection import names_of, run_plain
 from airflow_anon.warehouse.read_parts import BATCH_ROWS
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class HelperTables:
     def filled(self, table: sa.Table, *keys: Sequence[str]) -> None:
         """Prepare a table that is full for being looked up by some columns."""
         for statement in self._how.filled(names_of(self._connection.dialect), table, keys):
-            self._connection.exec_driver_sql(statement, execution_options=PLAIN)
+            run_plain(self._connection, statement)
 
     def fill(self, table: sa.Table, rows: Sequence[Sequence[Any]], key: Sequence[str]) -> None:
         """Write rows into a table that is looked up by a key."""
