@@ -32,7 +32,7 @@ from engine.cli.frontier import (
     run_population,
 )
 from engine.cli.place import add_place, run_place
-from engine.cli.progress_line import ProgressLine
+from engine.cli.progress_line import progress_line
 from engine.cli.run import add_run, run_job
 from engine.cli.vault import add_vault, airflow_arguments, run_vault
 from engine.cli.verify import add_verify, run_verify
@@ -158,13 +158,8 @@ def _init(options: argparse.Namespace) -> int:
 
 def _frontier(options: argparse.Namespace) -> int:
     job = frontier_job(options)
-    progress = ProgressLine(progress_text) if sys.stderr.isatty() else None
-    try:
-        with shown_compilation():
-            summary = run_frontier(job, options, progress)
-    finally:
-        if progress is not None:
-            progress.end()
+    with progress_line(progress_text) as progress, shown_compilation():
+        summary = run_frontier(job, options, progress)
     print(summary)
     return 0
 

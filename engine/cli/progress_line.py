@@ -1,28 +1,30 @@
-"""One line on the terminal that is written over while a command works."""
+"""One line on the terminal that is written over while a command works, and gone when it ends."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 
-class ProgressLine:
-    """The line.
+@contextmanager
+def progress_line(text: Callable[[Mapping[str, Any]], str]) -> Iterator[Callable[[Mapping[str, Any]], None] | None]:
+    """Give what writes figures over the line; None where standard error is no terminal.
 
     Parameters
     ----------
     text : callable
         Returns what is told of some figures.
     """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    try:
+        yield lambda figures: _write(text(figures))
+    finally:
+        _write("")
 
-    def __init__(self, text: Callable[[Mapping[str, Any]], str]) -> None:
-        self._text = text
 
-    def __call__(self, figures: Mapping[str, Any]) -> None:
-        """Write the text of these figures over what stands there."""
-        print(f"\r\x1b[K{self._text(figures)}", end="", file=sys.stderr, flush=True)
-
-    def end(self) -> None:
-        """Clear the line."""
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+def _write(text: str) -> None:
+    print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)

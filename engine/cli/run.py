@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from engine.cli.compilation import shown_compilation
 from engine.cli.fingerprint_key import fingerprint_key
-from engine.cli.frontier import (
-    progress_text,
-)
+from engine.cli.frontier import progress_text
+from engine.cli.progress_line import progress_line
 from engine.cli.target import refuse_no_file, refuse_replacing
 from engine.errors import InvalidJob, unreadable
 from engine.job.job import Job, load_job
@@ -28,7 +27,6 @@ from engine.tables.release_files import REPORT
 
 if TYPE_CHECKING:
     from engine.pipeline.result import Result
-from engine.cli.progress_line import ProgressLine
 
 
 def add_run(commands: Any) -> argparse.ArgumentParser:
@@ -63,13 +61,8 @@ def run_job(options: argparse.Namespace) -> int:
     from engine.pipeline.run import run  # noqa: PLC0415 (schema and refused jobs need no numba)
 
     _exit_when_ended()
-    progress = ProgressLine(_progress_text) if sys.stderr.isatty() else None
-    try:
-        with shown_compilation():
-            result = run(job, output=target, progress=progress, fingerprint_key=fingerprint_key(make=True))
-    finally:
-        if progress is not None:
-            progress.end()
+    with progress_line(_progress_text) as progress, shown_compilation():
+        result = run(job, output=target, progress=progress, fingerprint_key=fingerprint_key(make=True))
     _print_summary(result)
     if report is not None:
         _write_report(report, result)
