@@ -33,6 +33,11 @@ def is_number(stated: Any) -> TypeGuard[int | float]:
         return False
 
 
+def same_share(stated: Any, found: float | None) -> bool:
+    """Tell whether a report states a share of persons as it was found, to 1e-9 of it."""
+    return same(stated, found, relative=1e-9)
+
+
 def same(stated: Any, found: float | None, *, relative: float, absolute: float = 0.0) -> bool:
     """Tell whether a report states a figure as it was found, or none where none was."""
     if found is None or not is_number(stated):

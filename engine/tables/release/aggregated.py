@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from engine.errors import InvalidData
 from engine.tables.release.mdav import mdav, standardized
+from engine.tables.release.one_batch import one_batch
 from engine.tables.release.release_order import Placed
 from engine.tables.sources.column_text import as_text
 from engine.tables.sources.column_types import type_name
@@ -176,20 +177,12 @@ def _together(
     if not waiting:
         return batch, places
     joined, before = _joined(waiting, last)
-    return _one_batch([joined, batch]), np.concatenate([before, places])
+    return one_batch([joined, batch]), np.concatenate([before, places])
 
 
 def _joined(waiting: Sequence[pa.RecordBatch], place: int | None) -> Placed:
-    batch = _one_batch(waiting)
+    batch = one_batch(waiting)
     return batch, np.full(batch.num_rows, place, np.int64)
-
-
-def _one_batch(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    if len(batches) == 1:
-        return batches[0]
-    table = pa.Table.from_batches(batches)
-    columns = [pa.concat_arrays(column.chunks) for column in table.columns]
-    return pa.RecordBatch.from_arrays(columns, schema=batches[0].schema)
 
 
 def _doubles(column: pa.Array) -> NDArray[np.float64]:

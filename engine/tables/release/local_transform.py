@@ -1,9 +1,9 @@
 """Apply a local recoding to the stream: each record gets the cell of its tuple, or one drawn from those of its tuple.
 
 In: as of `transform`, with a table that has a row per piece of a tuple, and the recoding of these rows. Out: the same.
-Which records of a tuple go to which of its cells is drawn at random, from the operating system as the
-order of a release is: it depends on nothing that is in the record, and is kept nowhere. Only a recoding that says of
-which row each record is leaves nothing to chance.
+Which records of a tuple go to which of its cells is drawn at random, from the operating system as the order of a
+release is: it depends on nothing that is in the record, and is kept nowhere. Only a recoding that says of which row
+each record is leaves nothing to chance.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from engine.tables.release.one_batch import one_batch
 from engine.tables.release.release_order import MOST, Placed
 
 ROW_GROUP_BYTES = 1 << 24
@@ -35,7 +36,6 @@ def in_row_groups(placed: Iterable[Placed], most: int = MOST, size: int = ROW_GR
         Bytes after which a row group ends, about.
     """
     waiting: list[Placed] = []
-    part: pa.RecordBatch | None = None
     group = start = 0
     for batch, places in placed:
         # so much at least that no row group has more than `most` records
@@ -48,14 +48,12 @@ def in_row_groups(placed: Iterable[Placed], most: int = MOST, size: int = ROW_GR
                 waiting = []
             if end > begin:
                 # without columns a batch does not know how many records it has
-                part = batch.slice(begin, end - begin) if batch.num_columns else batch
-                waiting.append((part, places[begin:end]))
+                waiting.append((batch.slice(begin, end - begin) if batch.num_columns else batch, places[begin:end]))
         start += int(weights.sum())
         group = int(groups[-1]) if groups.size else group
         # a slice would hold its whole batch while the next one is made
         waiting = [_copied(waiting)] if waiting else []
-        part = None
-        del batch, places, weights, groups
+        del batch, places
     if waiting:
         yield _joined(waiting)
 
@@ -71,12 +69,8 @@ def _bytes(batch: pa.RecordBatch, records: int) -> NDArray[np.int64]:
 
 def _copied(parts: list[Placed]) -> Placed:
     batch, places = _joined(parts)
-    return (batch.take(np.arange(batch.num_rows)) if batch.num_columns else batch), places.copy()
+    return (batch.take(np.arange(batch.num_rows)) if batch.num_columns else batch), places
 
 
 def _joined(parts: list[Placed]) -> Placed:
-    if len(parts) == 1:
-        return parts[0]
-    places = np.concatenate([places for _, places in parts])
-    whole = pa.Table.from_batches([batch for batch, _ in parts]).combine_chunks()
-    return (whole.to_batches()[0] if whole.num_columns else parts[0][0]), places
+    return one_batch([batch for batch, _ in parts]), np.concatenate([places for _, places in parts])

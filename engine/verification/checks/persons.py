@@ -26,7 +26,7 @@ from engine.verification.finding import Finding
 from engine.verification.records.persons import CELL, PersonsOfFile, persons_of_file
 from engine.verification.records.source_records import source_records
 from engine.verification.recount import recount
-from engine.verification.tolerance import same
+from engine.verification.tolerance import same_share
 
 if TYPE_CHECKING:
     from engine.job.job import Job
@@ -82,7 +82,7 @@ def check_persons(
     yield _figures("risk", _is_same(report.get("risk"), risks_by_person(file, job.risk.threshold)))
     if "attribute_inference" in report:
         inferred = recount_inference(table, job.minimum_class_size)
-        yield _figures("attribute_inference", same_inference(report["attribute_inference"], inferred, _equal))
+        yield _figures("attribute_inference", same_inference(report["attribute_inference"], inferred, same_share))
     given = report.get("privacy")
     given = given if isinstance(given, list) else []
     agree = all(_same_judgement(*pair) for pair in zip_longest(given, models))
@@ -207,11 +207,7 @@ def _same_judgement(stated: Any, found: Finding | None) -> bool:
 
 def _is_same(stated: Any, found: Mapping[str, float | None]) -> bool:
     complete = isinstance(stated, Mapping) and set(stated) == set(found)
-    return complete and all(_equal(stated[key], figure) for key, figure in found.items())
-
-
-def _equal(stated: Any, found: float | None) -> bool:
-    return same(stated, found, relative=1e-9)
+    return complete and all(same_share(stated[key], figure) for key, figure in found.items())
 
 
 def _figures(part: str, agrees: bool) -> Finding:

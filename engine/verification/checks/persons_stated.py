@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from engine.message import Count, Message
 from engine.verification.checks.balance import withheld_below
 from engine.verification.finding import Finding
-from engine.verification.tolerance import same
+from engine.verification.tolerance import same_share
 
 if TYPE_CHECKING:
     from engine.job.job import Job
@@ -19,7 +19,7 @@ def same_persons(file: PersonsOfFile, job: Job, report: Mapping[str, Any]) -> Fi
     """Tell whether the output has the records that the source gives, and the report their persons."""
     stated, share = report.get("persons"), report.get("persons_suppressed_share")
     agree = stated is None or stated == file.number
-    agree = agree and (share is None or _equal(share, file.persons_without_kept / file.number))
+    agree = agree and (share is None or same_share(share, file.persons_without_kept / file.number))
     texts = ["the records are not those of the source at these levels"] if not file.agrees else []
     texts += ["the report gives other numbers of persons"] if not agree else []
     texts += [] if _is_withheld_rightly(file, job, report) else ["the report withholds numbers that are not of few"]
@@ -61,8 +61,4 @@ def _same_further_rows(file: PersonsOfFile, report: Mapping[str, Any]) -> bool:
         # a release of an earlier version withholds the share alone where the records of few persons are left out
         return bool(stated["left_out"] == file.left_out)
     share = file.left_out / (file.left_out + file.rows)
-    return stated["left_out"] == file.left_out and _equal(stated.get("share"), share)
-
-
-def _equal(stated: Any, found: float) -> bool:
-    return same(stated, found, relative=1e-9)
+    return stated["left_out"] == file.left_out and same_share(stated.get("share"), share)
