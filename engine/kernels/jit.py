@@ -6,6 +6,8 @@ that has a sign whether it is one, which takes up to a third of such a loop.
 
 from __future__ import annotations
 
+import importlib
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -13,6 +15,23 @@ import numba
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
+
+def _load_arrays_without_scipy() -> None:
+    """Load numba's functions on arrays, which ask scipy for its BLAS: no kernel multiplies matrices.
+
+    Loading scipy takes about as long as loading numba. Code of others that compiles `np.dot` asks again, and gets it.
+    """
+    blas = "scipy.linalg.cython_blas"
+    if blas in sys.modules:
+        return
+    sys.modules[blas] = cast("Any", None)  # an import that finds None there ends with ImportError
+    try:
+        importlib.import_module("numba.np.arraymath")
+    finally:
+        del sys.modules[blas]
+
+
+_load_arrays_without_scipy()
 
 _uncached: list[str] = []
 
