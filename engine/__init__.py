@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from engine.job.counted_columns import counted_columns, why_counted_in_full
     from engine.job.glossary import glossary
     from engine.job.hierarchies_stated import hierarchies_problem
-    from engine.job.job import Job, load_job
+    from engine.job.job import Job, job_document, load_job
     from engine.job.json_schema import job_schema
     from engine.job.key_place import KeyPlace
     from engine.job.keys import RELEASE_KEY_BYTES, key_places, open_key
@@ -141,6 +141,7 @@ _HOMES = {
     "job_name": "draft.draft",
     "job_schema": "job.json_schema",
     "key_places": "job.keys",
+    "job_document": "job.job",
     "load_job": "job.job",
     "open_key": "job.keys",
     "open_series": "job.open_series",
@@ -230,6 +231,7 @@ __all__ = [
     "keep_drift_facts",
     "keeping_refused_drift",
     "key_places",
+    "job_document",
     "load_job",
     "open_key",
     "open_series",

@@ -18,6 +18,7 @@ from airflow_anon.jobs.nightly import schedule_and_start
 from airflow_anon.operators import BrokenJobOperator, RemoveStagingOperator
 from airflow_anon.run.job_sections import sections
 from airflow_anon.run.task_ids import IS_BROKEN
+from engine import job_document
 
 BROKEN_TAG = "broken-job-file"
 _NAME = re.compile(r"^name:[ \t]*[\"']?([\w.-]+)[\"']?[ \t]*(?:#.*)?$", re.MULTILINE)
@@ -64,17 +65,25 @@ def readable_name(path: Path) -> str:
 
 
 def _when(path: Path) -> dict[str, Any]:
-    """Return schedule and start of the job of a file, if they can be read and used; else those of a daily DAG."""
-    daily = {"schedule": "@daily", "start_date": pendulum.datetime(2026, 1, 1, tz="UTC")}
-    try:
-        section = yaml.safe_load(path.read_text(encoding="utf-8"))["dag"]
-        if "schedule" not in section:
-            return daily
-        when = schedule_and_start(sections(dag=section).dag)
-        DAG("when", **when, auto_register=False).validate()  # noqa: AIR002 (a schedule is in it)
-    except Exception:  # noqa: BLE001 (a broken file may hold anything)
-        return daily
-    return when
+    """Return schedule and start of the job of a file, if they can be read and used; else those of a daily DAG.
+
+    Where the files that it extends cannot be read, those of its own words count.
+    """
+    for read in (job_document, _own_document):
+        try:
+            section = read(path)["dag"]
+            if "schedule" not in section:
+                continue
+            when = schedule_and_start(sections(dag=section).dag)
+            DAG("when", **when, auto_register=False).validate()  # noqa: AIR002 (a schedule is in it)
+        except Exception:  # noqa: BLE001, S112 (a broken file may hold anything)
+            continue
+        return when
+    return {"schedule": "@daily", "start_date": pendulum.datetime(2026, 1, 1, tz="UTC")}
+
+
+def _own_document(path: Path) -> Any:
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
 def _identifier(name: str) -> str:

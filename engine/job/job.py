@@ -594,6 +594,19 @@ def load_job(source: str | Path | Mapping[str, Any] | Job) -> Job:
     if isinstance(source, Mapping):
         return _located(parse(Job, expanded(source, Path.cwd(), "job"), "job"), Path.cwd())
     path = Path(source)
-    folder, where = path.resolve().parent, f"job file {path}"
-    document = expanded(read_document(path, "job file"), folder, where)
-    return _located(parse(Job, document, where), folder)
+    return _located(parse(Job, job_document(path), _where(path)), path.resolve().parent)
+
+
+def job_document(path: Path) -> Mapping[str, Any]:
+    """Return what a job file says, with what it shares in its place; it need be no job.
+
+    Raises
+    ------
+    InvalidJob
+        The file, or one that it shares, cannot be read or is no mapping.
+    """
+    return expanded(read_document(path, "job file"), path.resolve().parent, _where(path))
+
+
+def _where(path: Path) -> str:
+    return f"job file {path}"

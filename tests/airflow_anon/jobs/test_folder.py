@@ -154,6 +154,21 @@ def test_a_broken_job_runs_when_the_job_would(folder, section, schedule):
         assert dag.start_date == pendulum.datetime(2026, 2, 3, tz="Europe/Berlin")
 
 
+@pytest.mark.parametrize(
+    ("shared", "own", "schedule"),
+    [
+        ("dag: {schedule: 15 2 * * 0}", {"owner": "clinic"}, "15 2 * * 0"),
+        ("dag: {schedule: 15 2 * * 0}", {"schedule": "0 3 * * *"}, "0 3 * * *"),
+        ("dag: [", {"schedule": "0 3 * * *"}, "0 3 * * *"),
+        ("dag: [", {"owner": "clinic"}, "@daily"),
+    ],
+)
+def test_a_broken_job_runs_when_a_file_that_it_extends_says(folder, shared, own, schedule):
+    (folder / "_hospital.yaml").write_text(shared, encoding="utf-8")
+    write(folder, "timed.yaml", suppresion_limit=1, dag=own, extends="_hospital.yaml")
+    assert deidentification_dags(folder)["timed"].schedule == schedule
+
+
 def test_a_missing_folder_is_an_error_and_no_empty_schedule(tmp_path):
     with pytest.raises(InvalidJob, match=r"nowhere: cannot be read .*AIRFLOW_ANON_JOBS"):
         deidentification_dags(tmp_path / "nowhere")
