@@ -119,6 +119,11 @@ class HierarchyBuilder(Spec):
         return 0
 
     @property
+    def is_of_missing_values(self) -> bool:
+        """Whether it is meant for missing values alone: then a column without any other value has a hierarchy."""
+        return False
+
+    @property
     def example_value(self) -> str | None:
         """A value that the builder chooses from its domain, never one of the data; None if there is none."""
         return None

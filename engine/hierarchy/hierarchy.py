@@ -30,13 +30,15 @@ class Hierarchy:
     attribute : str
         Column name, for error texts.
     rows : sequence of rows
-        As of a builder, all equally long, at least one.
+        As of a builder, all equally long. None only where every value is missing or without a row.
     with_null : bool
         Whether a missing value is a leaf: it stays missing up to the highest level, where it joins the root if there
         is exactly one.
     with_unseen : bool
         Whether there is one leaf for all values without a row. It has the label of the root at every level and
         represents the whole domain; it is not a row of the hierarchy.
+    level_count : int, optional
+        Of its levels, needed where there are no rows: a missing value is then the only leaf of the domain, below `*`.
 
     Attributes
     ----------
@@ -59,15 +61,23 @@ class Hierarchy:
     """
 
     def __init__(
-        self, attribute: str, rows: Sequence[Row], *, with_null: bool = False, with_unseen: bool = False
+        self,
+        attribute: str,
+        rows: Sequence[Row],
+        *,
+        with_null: bool = False,
+        with_unseen: bool = False,
+        level_count: int | None = None,
     ) -> None:
         import numpy as np  # noqa: PLC0415 (job files parse without numpy)
 
         table: list[tuple[Label, ...]] = list(rows)
+        # those of a builder that has a row per value end in `*` alone
+        roots = {row[-1] for row in rows} or {SUPPRESSED}
         if with_null:
-            roots = {row[-1] for row in rows}
-            height = len(rows[0])
-            root = rows[0][-1] if len(roots) == 1 and height > 1 else None
+            height = len(rows[0]) if rows else level_count
+            assert height is not None  # noqa: S101 (the caller says it)
+            root = next(iter(roots)) if len(roots) == 1 and height > 1 else None
             table.append((*(None,) * (height - 1), root))
         self.attribute = attribute
         self.domain_size = len(table)
@@ -95,7 +105,7 @@ class Hierarchy:
             np.bincount(codes, minlength=len(index)) for codes, index in zip(coded, indexes, strict=True)
         ]
         if with_unseen:
-            self._add_unseen(rows)
+            self._add_unseen(roots)
 
     @property
     def level_count(self) -> int:
@@ -107,10 +117,9 @@ class Hierarchy:
         """Whether the highest level is nothing but `*`."""
         return self.labels[-1] == (SUPPRESSED,)
 
-    def _add_unseen(self, rows: Sequence[Row]) -> None:
+    def _add_unseen(self, roots: set[str]) -> None:
         import numpy as np  # noqa: PLC0415 (job files parse without numpy)
 
-        roots = {row[-1] for row in rows}
         if len(roots) != 1:
             raise InvalidData(
                 Message.of(

@@ -125,8 +125,13 @@ class PolicyGroups(HierarchyBuilder):
 
     @property
     def is_root(self) -> bool:
-        """Whether everything is one group."""
-        return len(self.groups) == 1
+        """Whether everything is one group; that of missing values alone holds no other value."""
+        return len(self.groups) == 1 and not self.is_of_missing_values
+
+    @property
+    def is_of_missing_values(self) -> bool:
+        """Whether the only group is that of missing values, which every record of the file has."""
+        return self.groups == (MISSING_ALONE,)
 
     @property
     def _holds_everything(self) -> bool:

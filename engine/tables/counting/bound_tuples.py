@@ -117,22 +117,24 @@ def _leaves(
 ) -> tuple[Hierarchy | None, NDArray[np.int32]]:
     """Build a column's hierarchy and the leaf code of each provisional code, -1 for values without an entry.
 
-    None if no value has an entry.
+    None if no value has an entry, unless the hierarchy is for missing values alone.
     """
     # in an order of their own, so that leaf codes do not depend on that of the records
     values = sorted(value for value in dictionary.codes if value is not None)
     builder.check_column(dictionary.name, values)
     rows = builder.rows(values)
-    if not rows and not values:
+    with_null = None in dictionary.codes
+    if not rows and not values and not builder.is_of_missing_values:
         raise InvalidData(
             f"column {dictionary.name!r}: every value is missing and its hierarchy has no entries of its own; "
             "fill the column in the source, or take it out of the job"
         )
-    if not rows:
+    if not rows and not (with_null and builder.is_of_missing_values):
         return None, np.array([0 if value is None else -1 for value in dictionary.codes], np.int32)
     entries = {row[0] for row in rows}
     unseen = with_unseen and any(value not in entries for value in values)
-    hierarchy = Hierarchy(dictionary.name, rows, with_null=None in dictionary.codes, with_unseen=unseen)
+    height = builder.level_count
+    hierarchy = Hierarchy(dictionary.name, rows, with_null=with_null, with_unseen=unseen, level_count=height)
     return hierarchy, np.array([hierarchy.leaf_code(value) for value in dictionary.codes], np.int32)
 
 

@@ -131,3 +131,22 @@ def test_a_few_who_are_left_out_change_nothing_that_is_told(tmp_path, dominates)
             without[part] = {key: value for key, value in without[part].items() if "seconds" not in key}
         told.add((str(without), (tmp_path / str(place) / "job.yaml").read_text()))
     assert len(told) == 1
+
+
+# a hierarchy without values of its own refuses a column in which nobody has one
+@pytest.mark.parametrize(("name", "lonely"), [("year", True), ("code", True), ("kind", True), ("kind", False)])
+def test_a_column_in_which_all_who_stay_have_no_value(tmp_path, name, lonely):
+    """Its only group is that of missing values, which the release shows as such; whoever has a value is left out."""
+    most = [("1200", "1010", "k1"), ("7000", "4010", "k2")]
+    place = list(COLUMNS).index(name)
+    stay = [(*one[:place], None, *one[place + 1 :]) for one in most for _ in range(20)]
+    left = [("1200", "1010", "k1")] if lonely else []
+    result = run(job_of(), table_of([*stay, *left]), output=tmp_path / "release")
+    assert result.report["policy"][name] == [{"value": None}]
+    assert result.report["solution"]["suppressed"] == len(left)
+    assert set(result.table.column(name).to_pylist()) == {None}
+    assert sorted(Counter(zip(*result.table.to_pydict().values(), strict=True)).values()) == [20, 20]
+    assert [one.check for one in verify(result.table, load_job(job_of()), result.published) if not one.holds] == []
+    again = shutil.copy(tmp_path / "release" / "job.yaml", tmp_path / "again.yaml")
+    repeated = run(load_job(again), table_of([*stay, *left]))
+    assert Counter(map(str, repeated.table.to_pylist())) == Counter(map(str, result.table.to_pylist()))
