@@ -46,11 +46,12 @@ def texts_in(file: Mapping[str, Any], what: str, columns: Sequence[str]) -> Iter
     with _readable(file, what), ExitStack() as stack:
         if _is_parquet(file):
             reader = stack.enter_context(pa.parquet.ParquetFile(file["path"]))
-            batches = reader.iter_batches(batch_size=_BATCH_ROWS, columns=list(columns))
+            found = reader.iter_batches(batch_size=_BATCH_ROWS, columns=list(columns))
+            batches = (pa.record_batch(_selectable(batch), names=batch.schema.names) for batch in found)
         else:
             batches = stack.enter_context(_csv(file, columns))
         for batch in batches if "sample" not in file else _drawn(batches, file["sample"]):
-            texts = [_text(batch.column(name)) for name in columns]
+            texts = [_text(batch[name]) for name in columns]
             yield pa.Table.from_arrays(texts, names=list(columns)).to_pandas(types_mapper=pd.ArrowDtype)
 
 
@@ -89,7 +90,8 @@ def _all_columns(file: Mapping[str, Any], what: str) -> pa.Table:
     with _readable(file, what):
         if _is_parquet(file):
             with pa.parquet.ParquetFile(file["path"]) as reader:
-                return reader.read()
+                table = reader.read()
+            return pa.table(_selectable(table), names=table.column_names)
         with _csv(file, header_of(file, what)) as reader:
             return reader.read_all()
 
@@ -121,6 +123,20 @@ def _csv(file: Mapping[str, Any], columns: Sequence[str]) -> pa.csv.CSVStreaming
     )
     read = pa.csv.ReadOptions(block_size=1 << 24, encoding=file["encoding"])
     return pa.csv.open_csv(file["path"], read_options=read, parse_options=parse, convert_options=convert)
+
+
+def _selectable(table: pa.Table | pa.RecordBatch) -> list[Any]:
+    """Return the columns so that Arrow can take a selection of them: of a view it takes none, at any depth."""
+    return [_without_view(column) for column in table.columns]
+
+
+def _without_view(column: Any) -> Any:
+    if pa.types.is_string_view(column.type):
+        return column.cast(pa.string())
+    if pa.types.is_binary_view(column.type):
+        return column.cast(pa.binary())
+    # of what is nested nothing is compared
+    return pa.nulls(len(column)) if pa.types.is_nested(column.type) else column
 
 
 def _text(column: pa.Array) -> pa.Array:

@@ -21,6 +21,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow_anon.transport.address import is_local, path_of
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from airflow.sdk import ObjectStoragePath
 
 
@@ -55,21 +56,25 @@ def private_copy(address: str) -> Iterator[Path]:
 def column_types(address: str) -> dict[str, str]:
     """Read the Arrow types, as text, of the columns of a Parquet file; the records are not read.
 
-    A dictionary-encoded column counts as its values: a release never has a dictionary.
+    A dictionary-encoded column counts as its values, and views of texts and bytes as these: a release never has either.
 
     Raises
     ------
     AirflowFailException
         It is no Parquet file.
     """
-    import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    import pyarrow.parquet as pq  # noqa: PLC0415 (heavy imports belong into execute)
 
     with _as_parquet(address), path_of(address).open("rb") as file:
         schema = pq.read_schema(file)
-    return {
-        field.name: str(field.type.value_type if pa.types.is_dictionary(field.type) else field.type) for field in schema
-    }
+    return {field.name: _released_type(field.type) for field in schema}
+
+
+def _released_type(kind: pa.DataType) -> str:
+    import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
+
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return {pa.string_view(): "string", pa.binary_view(): "binary"}.get(kind, str(kind))
 
 
 @contextmanager

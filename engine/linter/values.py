@@ -60,14 +60,14 @@ def texts_of(column: pa.Array, name: str) -> pa.Array:
     Raises
     ------
     InvalidData
-        Python cannot write them either, such as times of a zone that is not known here.
+        Python cannot write them either, such as times of a zone that is not known here, or of the year 300,000.
     """
     try:
         return as_text(column, name)
     except InvalidData as problem:
         try:
             values = column.to_pylist()
-        except (KeyError, ValueError, pa.ArrowException):
+        except (KeyError, ValueError, OverflowError, pa.ArrowException):
             raise problem from None
         return pa.array([None if value is None else repr(value) for value in values], pa.string())
 

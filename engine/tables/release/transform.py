@@ -31,6 +31,7 @@ from engine.tables.counting.keyed import REFUSED, KeyedClasses
 from engine.tables.counting.packed import BITS, packed
 from engine.tables.counting.tuple_index import TupleIndex
 from engine.tables.release.aggregated import Aggregates
+from engine.tables.release.parquet_types import refuse_unknown_to_parquet
 from engine.tables.release.release_order import Placed, in_release_order
 from engine.tables.release.released_labels import ReleasedLabels, plain_column
 from engine.tables.release.row_groups import in_row_groups
@@ -213,14 +214,9 @@ class Transformation:
         InvalidData
             As of `apply`, or a column has a type that Parquet does not know.
         """
-        try:
-            writer = pa.parquet.ParquetWriter(path, self._labels.coded(self.schema), store_schema=False)
-        except pa.ArrowNotImplementedError:
-            raise InvalidData(
-                f"output: Parquet does not know one of the types {_type_names(self.schema)}; convert the column in the "
-                "source query"
-            ) from None
-        with writer:
+        schema = self._labels.coded(self.schema)
+        refuse_unknown_to_parquet(schema)
+        with pa.parquet.ParquetWriter(path, schema, store_schema=False) as writer:
             for batch in self._coded(table, path.parent):
                 writer.write_batch(batch)
                 # what is written is not held while the next records are made
@@ -369,10 +365,6 @@ def _plain(column: pa.Array, field: pa.Field) -> pa.Array:
             f"column {field.name!r}: type {type_name(column.type)} cannot become {type_name(field.type)}; convert it "
             "in the source query"
         ) from None
-
-
-def _type_names(schema: pa.Schema) -> str:
-    return ", ".join(sorted({type_name(kind) for kind in schema.types}))
 
 
 def accounted(source_rows: int, suppressed: int, output_rows: int, *, drop: bool) -> Mapping[str, int]:

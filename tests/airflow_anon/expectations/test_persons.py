@@ -14,6 +14,7 @@ import pytest
 from airflow_anon.expectations import persons
 from airflow_anon.expectations.run import run_suite
 from airflow_anon.expectations.suite import release_suite
+from airflow_anon.transport.staged_files import column_types
 from engine import load_job, run
 from tests.airflow_anon.expectations import build
 from tests.profiles import spread
@@ -50,7 +51,7 @@ def validated(folder, this, table, report, records, path=None, rows_key=None):
         this,
         report,
         source_rows=records.num_rows,
-        source_types={field.name: str(field.type) for field in records.schema},
+        source_types=column_types(str(folder / "source.parquet")),
         source=str(folder / "source.parquet") if path is None else path,
         rows_key=rows_key,
     )
@@ -236,6 +237,19 @@ def test_rows_that_a_key_left_out(tmp_path):
     assert build.failed(other) == {PERSONS}
     without = validated(tmp_path, this, result.table, result.published, records)
     assert "key" in build.result_of(without, PERSONS)["message"]
+
+
+def test_further_rows_of_a_source_with_views(tmp_path):
+    """Arrow makes them of texts, and selects no records of them."""
+    this, records = job(tmp_path, max_rows=2), source()
+    texts = {field.name: pa.string_view() for field in records.schema if field.type == pa.string()}
+    views = records.cast(
+        pa.schema([(name, texts.get(name, records.schema.field(name).type)) for name in records.column_names])
+    )
+    views = views.append_column("tags", pa.array([["a"]] * len(views), pa.list_(pa.string_view())))
+    result = run(this, records, rows_key=KEY)
+    document = validated(tmp_path, this, result.table, result.published, views, rows_key=KEY.hex())
+    assert document["success"], [one["message"] for one in document["results"] if not one["success"]]
 
 
 def test_another_number_of_further_rows_is_refused(tmp_path):
