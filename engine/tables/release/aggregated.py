@@ -208,8 +208,12 @@ def _median(values: pa.Array, name: str) -> Any:
 
 
 def _mode(values: pa.Array, name: str) -> Any:
-    """Return the most frequent value; of equally frequent ones the smallest, by its text where values have no order."""
+    """Return the most frequent value; of equally frequent ones the smallest, by its text where values have no order.
+
+    NaN comes after all numbers.
+    """
     if pa.types.is_floating(values.type):
+        values = values.cast(pa.float64())  # Arrow adds no numbers of two bytes
         values = pc.add(values, pa.scalar(0.0, values.type))  # there is one zero
     counts = values.value_counts()
     found, records = counts.field(0), counts.field(1).to_numpy(zero_copy_only=False)

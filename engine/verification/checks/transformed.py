@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -157,27 +157,35 @@ class _Records:
         begins = {place: (int(a), int(b)) for place, (a, b) in enumerate(zip(first, last, strict=True))}
         return cls("", begins, {name: records[name].combine_chunks().take(pa.array(order)) for name in job.aggregated})
 
-    def ordered(self, name: str, missing: Sequence[str], *, texts_only: bool = False) -> _Ordered:
-        """Return the values of a column: as numbers if all of them are, unless they are texts in the output too."""
+    def ordered(self, name: str, missing: Sequence[str], number: Callable[[str], Any] | None = None) -> _Ordered:
+        """Return the values of a column in the order of numbers if all of them are, else in that of texts.
+
+        Parameters
+        ----------
+        number : callable, optional
+            Returns the number that a text is, None if it is none; `_decimal` if absent.
+        """
+        number = number or _decimal
         encoded = self._columns[name].dictionary_encode(null_encoding="encode")
         texts = encoded.dictionary.to_pylist()
         present = [text for text in texts if text is not None and text not in missing]
-        numbers = {text: _decimal(text) for text in present}
-        is_number = not texts_only and None not in numbers.values()
+        numbers = {text: number(text) for text in present}
+        is_number = None not in numbers.values()
         values: list[Any] = sorted({numbers[text] if is_number else text for text in present})
         rank = {value: place for place, value in enumerate(values)}
         of_text = [rank[numbers[text] if is_number else text] if text in numbers else -1 for text in texts]
         places = encoded.indices.to_numpy(zero_copy_only=False)
-        return _Ordered(values, is_number, np.array(of_text, np.int64)[places])
+        return _Ordered(values, is_number, np.array(of_text, np.int64)[places], number)
 
 
 @dataclass(frozen=True, eq=False)
 class _Ordered:
-    """Distinct values in their order, decimals or texts, and the place of each record's among them, -1 for none."""
+    """Distinct values in their order, numbers or texts, and the place of each record's among them, -1 for none."""
 
     values: Sequence[Any]
     is_number: bool
     places: NDArray[np.int64]
+    number: Callable[[str], Any]
 
     @cached_property
     def doubles(self) -> NDArray[np.float64]:
@@ -190,7 +198,7 @@ class _Ordered:
         own = own[own >= 0]
         if how == "mode":
             expected = self.values[int(np.bincount(own).argmax())]  # of equally frequent ones the smallest
-            return bool((_decimal(stated) if self.is_number else stated) == expected)
+            return bool((self.number(stated) if self.is_number else stated) == expected)
         if not self.is_number:
             return False
         if how == "mean":
@@ -213,6 +221,20 @@ def _decimal(text: str) -> Decimal | None:
     except InvalidOperation:
         return None
     return number if number.is_finite() else None
+
+
+def _double(text: str) -> tuple[bool, Decimal] | None:
+    """Return the place of a double among all others, of which NaN is the last; None if a text is none."""
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        return None
+    return (True, Decimal(0)) if number.is_nan() else (False, number)
+
+
+def _no_number(text: str) -> None:
+    """Read no text as a number."""
+    del text
 
 
 def _read(job: Job, source: Any) -> pa.Table:
@@ -261,9 +283,7 @@ def _compared(table: ClassTable, job: Job, name: str, records: _Records) -> tupl
     if records.why:
         return 0, False
     attribute, found = job.attributes[name], _values(table, name)
-    # a mode is a value as it is in the source: of texts the smallest text, even where all of them are numbers
-    texts_only = attribute.microaggregation == "mode" and found.kind in {pa.string(), pa.large_string()}
-    values = records.ordered(name, attribute.missing, texts_only=texts_only)
+    values = records.ordered(name, attribute.missing, _number_of(str(attribute.microaggregation), found.kind))
     starred, wrong = table.having(MARK), 0
     stated: dict[int, str | None] = dict(zip(found.classes.tolist(), found.values.column().to_pylist(), strict=True))
     for number, size in enumerate(table.records.tolist()):
@@ -276,6 +296,17 @@ def _compared(table: ClassTable, job: Job, name: str, records: _Records) -> tupl
         else:
             wrong += text is None or not values.agrees(str(attribute.microaggregation), text, begin, end)
     return wrong, True
+
+
+def _number_of(how: str, kind: pa.DataType) -> Callable[[str], Any]:
+    """Return how values are read as numbers, of an aggregate of a type.
+
+    A mode is a value as it is in the source: of texts the smallest text, even where all of them are numbers; of doubles
+    it may be infinite or NaN, which no other aggregate takes.
+    """
+    if how == "mode" and kind in {pa.string(), pa.large_string()}:
+        return _no_number
+    return _double if how == "mode" and pa.types.is_floating(kind) else _decimal
 
 
 def _groups(table: ClassTable, job: Job) -> Finding:

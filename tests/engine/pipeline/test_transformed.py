@@ -114,6 +114,38 @@ def test_of_equally_frequent_values_the_mode_is_the_smallest_as_its_type_is_orde
     assert set(released["ward"].to_pylist()) == {expected}
 
 
+NAN, INFINITE = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32(), pa.float16()], ids=str)
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([10.0, 10.0, 9.0, 9.0, NAN], 9.0),  # by number, whatever else is in the column
+        ([-3.0, -5.0, INFINITE, NAN], -5.0),
+        ([INFINITE, -INFINITE, 1.0, NAN], -INFINITE),
+        ([INFINITE, INFINITE, NAN, NAN], INFINITE),
+        ([NAN, NAN, NAN, 1.0, 1.0], NAN),
+        ([0.0, -0.0, NAN, 1.0], 0.0),
+    ],
+    ids=str,
+)
+def test_the_mode_of_doubles_has_a_place_for_each_of_them(values, expected, kind):
+    """Infinite ones have theirs, NaN comes last and is one value, both zeros are one: so verification counts, too."""
+    attributes = {"sex": {"role": "quasi-identifying", "hierarchy": {"builder": "flat"}}}
+    attributes["dose"] = {"role": "quasi-identifying", "microaggregation": "mode"}
+    privacy = [{"model": "k-anonymity", "k": 4}]
+    this = load_job({"name": "doses", "unit": "record", "attributes": attributes, "privacy": privacy})
+    table = pa.table({"sex": ["F"] * len(values) + ["M"] * 4, "dose": pa.array([*values, 7, 7, NAN, INFINITE], kind)})
+    result = run(this, table=table)
+    released = {str(dose) for sex, dose in zip(*result.table.to_pydict().values(), strict=True) if sex == "F"}
+    assert released == {str(expected)}
+    assert failing(verify(result.table, this, result.published, source=table)) == set()
+    other = pa.array([8.0 if dose == 7 else dose for dose in result.table["dose"].to_pylist()], kind)
+    changed = result.table.set_column(1, "dose", other)
+    assert failing(verify(changed, this, result.published, source=table)) == {("microaggregation", "dose")}
+
+
 def test_a_class_that_comes_in_several_batches_has_one_aggregate(monkeypatch):
     table = stays(3000)
     this = job(suppression_limit=0.0)
