@@ -12,15 +12,15 @@ from airflow_anon.disclosure.counts import is_few
 from engine import Message
 
 
-def message_text(parts: Any, smallest: int) -> str | None:
+def message_text(parts: Any, smallest: int | None) -> str | None:
     """Return a message with `[fewer than k]` in place of each count that is too small.
 
     Parameters
     ----------
     parts : list
         Words, and counts as `{"count": n}`: `engine.Message.parts`, from JSON.
-    smallest : int
-        *k*: the smallest class allowed, in records.
+    smallest : int or None
+        *k*: the smallest class allowed, in records. None if it is not known: then no count but 0 is shown.
 
     Returns
     -------
@@ -50,5 +50,7 @@ def reason_text(parts: Any, smallest: int, *, task: str, error: str) -> str:
     return f"{error} in task {task}; its log has more" if text is None else text
 
 
-def _count(count: int, smallest: int) -> str:
+def _count(count: int, smallest: int | None) -> str:
+    if smallest is None:
+        return "[a number]" if count else "0"
     return f"[fewer than {smallest}]" if is_few(count, smallest) else str(count)

@@ -1,7 +1,7 @@
 """Why an attempt ended without a release: written by the task that ended it, read by the task that records it.
 
-In: an exception. Out: an XCom `refusal` of the failed task: whether it is a refusal, the error's name, its message and
-`Message.parts` of it, without a value of a record.
+In: an exception. Out: an XCom `refusal` of the failed task: whether it is a refusal, the error's name, its message as
+the ledger has it, without a count that is too small, and as parts, which are words alone. No value of a record is in it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
+from airflow_anon.disclosure.messages import message_text
 from airflow_anon.run.unexpected import in_own_words, remedy_of
-from engine import Message
+from engine import EngineError, Message, load_job
 
 XCOM_KEY = "refusal"
 
@@ -52,19 +53,28 @@ def told(execute: Callable[..., Result]) -> Callable[..., Result]:
                 self.log.error("%s", problem.details)  # noqa: TRY400 (the trace leads to this package alone)
             instance = context.get("ti")
             if instance is not None:
-                instance.xcom_push(key=XCOM_KEY, value=_refusal(problem))
+                instance.xcom_push(key=XCOM_KEY, value=_refusal(problem, _smallest(self)))
             raise in_own_words(problem, self.log) from None
 
     return wrapper
 
 
-def _refusal(problem: Exception) -> dict[str, Any]:
+def _smallest(operator: Any) -> int | None:
+    """Return the smallest class that the job of a task allows; None if the task has no job, or one that is invalid."""
+    job = getattr(operator, "job", None)
+    try:
+        return None if job is None else load_job(job).minimum_class_size
+    except EngineError:
+        return None
+
+
+def _refusal(problem: Exception, smallest: int | None) -> dict[str, Any]:
     refused = isinstance(problem, ReleaseRefused)
     # This package raises only Airflow's exceptions on purpose; the text of others may contain a value.
     known = isinstance(problem, AirflowException)
     message = _message(problem) if known else Message(_unexpected(problem))
-    said = {"message": str(message), "message_parts": message.parts}
-    return {"refused": refused, "error": type(problem).__name__, **said}
+    text = message_text(message.parts, smallest)
+    return {"refused": refused, "error": type(problem).__name__, "message": text, "message_parts": [text]}
 
 
 def _unexpected(problem: Exception) -> str:
