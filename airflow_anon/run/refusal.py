@@ -1,7 +1,7 @@
 """Why an attempt ended without a release: written by the task that ended it, read by the task that records it.
 
 In: an exception. Out: an XCom `refusal` of the failed task: whether it is a refusal, the error's name, its message as
-the ledger has it, without a count that is too small, and as parts, which are words alone. No value of a record is in it.
+the ledger has it, without a count that is too small, and as parts, which are words alone. It has no value of a record.
 """
 
 from __future__ import annotations
