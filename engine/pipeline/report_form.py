@@ -47,6 +47,14 @@ _TOGETHER = (
 """Figures that are withheld together."""
 
 
+_OF_PROOF = ("solution.lower_bound", "solution.gap", "search.proof")
+"""What a search proves: where few records are hidden all that is null of it is named, whatever the run knows."""
+_FINITE = {"loss", "non-uniform-entropy", "kl-divergence"}
+"""Measures that have a figure for each file of one level per column with records in it: others may be infinite."""
+_OF_LEVELS = {"non-uniform-entropy", "ambiguity", "kl-divergence", "height"}
+"""Measures that have none for a file whose columns mix levels."""
+
+
 class _Form(PublishedReport):
     """A report without further keys, of numbers that are no texts."""
 
@@ -126,7 +134,9 @@ def _of_withheld(job: Job, report: Mapping[str, Any]) -> Iterator[str]:
     hidden = {name for name in _OF_EACH_RUN if _has(report, name) and _at(report, name) is None}
     # ranked losses that are withheld are left out
     there = all(_at(report, name) is None and (_has(report, name) or name == _RANKED) for name in named)
-    if not there or len(set(named)) < len(named) or not hidden <= set(named):
+    lacking, foreign = _named(job, report)
+    hidden |= lacking
+    if not there or len(set(named)) < len(named) or not hidden <= set(named) or foreign & set(named):
         yield "withheld"
     places = digits_of_measures(job, report["released"])
     # where few are hidden a figure of the file alone may be infinite, or of no record, though that of all is not
@@ -135,6 +145,31 @@ def _of_withheld(job: Job, report: Mapping[str, Any]) -> Iterator[str]:
         withheld = f"utility.{name}" in named and not hides
         if figure is not None if places.get(name) == 0 else withheld:
             yield f"utility.{name}"
+
+
+def _named(job: Job, report: Mapping[str, Any]) -> tuple[set[str], set[str]]:
+    """Return which figures that are null `withheld` must name, and which it must not: those that such a run has not."""
+    if job.series is not None:
+        return set(), set()
+    choice = report.get("choice")
+    hides = report["solution"]["suppressed"] is None or "below" in report["suppressed_class"]
+    null = {name for name in _OF_PROOF if _at(report, name) is None}
+    has, has_not = (null, set()) if hides and job.policy is None and not job.is_private else (set(), {"search.proof"})
+    has_not |= {"solution.levels"} | (null if job.policy is not None else set())
+    missing = {name for name, figure in report["utility"].items() if figure is None}
+    if job.mixes_levels:
+        has_not |= {f"utility.{name}" for name in missing & _OF_LEVELS}
+    elif report["released"]:
+        has |= {f"utility.{name}" for name in missing & _FINITE}
+        if job.utility.measure in _FINITE and report["solution"]["information_loss"] is None:
+            has.add("solution.information_loss")
+            # a loss that is proven is its own bound
+            has |= null - {"search.proof"} if report["solution"]["optimal"] else set()
+    if choice is not None:
+        told = {f"choice.{key}" for key in ("tried", "safe_harbor") if choice.get(key, 0) is None}
+        of_rule = told if "dominates" in choice["rule"] else told - {"choice.safe_harbor"}
+        has, has_not = has | (of_rule if hides else set()), has_not | (told - of_rule)
+    return has, has_not
 
 
 def _of_few(job: Job, report: Mapping[str, Any]) -> Iterator[str]:

@@ -173,14 +173,14 @@ def linked_release(
     Parameters
     ----------
     columns : mapping of table name to sequence of str
-        The columns that each table must have, and no others.
+        The columns that each table must have, and no others; in files they are in this order.
     order, texts
         See `LinkedTables`.
 
     Raises
     ------
     InvalidData
-        A table is missing or cannot be read, or has other columns.
+        A table is missing or cannot be read, or has other columns; or the files have a column in several types.
     """
     found: dict[str, Table] = {}
     if isinstance(release, Mapping) and set(release) != set(columns):
@@ -190,7 +190,25 @@ def linked_release(
         found[name] = open_release(part)
         if sorted(found[name].schema.names) != sorted(own):
             raise InvalidData(f"release: table {name} must have the columns {', '.join(own)}, and no others")
+    if not isinstance(release, Mapping):
+        _refuse_other_files(found, columns, texts)
     return LinkedTables(found, columns, [name for name in order if name != TABLE], texts)
+
+
+def _refuse_other_files(
+    tables: Mapping[str, Table], columns: Mapping[str, Sequence[str]], texts: Collection[str]
+) -> None:
+    """Refuse files that `unlinked` does not write: other than in memory, nothing changes order or types in between."""
+    of_column: dict[str, pa.DataType] = dict.fromkeys(texts, pa.string())
+    for name, table in tables.items():
+        if table.schema.names != list(columns[name]):
+            raise InvalidData(f"release: table {name} must have its columns in the order {', '.join(columns[name])}")
+        for field in table.schema:
+            if of_column.setdefault(field.name, field.type) != field.type:
+                raise InvalidData(
+                    f"release: column {field.name!r} of table {name} is {type_name(field.type)}; it must be "
+                    f"{type_name(of_column[field.name])}, as in all tables"
+                )
 
 
 def file_name(table: str) -> str:

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from engine import write_manifest
+from engine import load_job, write_manifest
+from engine.pipeline.report_form import wrong_keys
 from tests.engine.cli.command_line import cli, write
 
 
@@ -342,13 +343,54 @@ def test_verify_compares_the_form_of_a_report_and_what_it_withholds(folder, chan
     assert text in done.stdout.splitlines()
 
 
+def names(folder):
+    return set(json.loads((folder / "release" / "report.json").read_text())["withheld"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "withheld"),
+    [
+        ({}, {"rows", "solution.suppressed", "suppressed_class.records", "search.proof", "utility.kl-divergence"}),
+        ({"suppression_limit": 0.0, "allow_empty_information": True}, {"utility.non-uniform-entropy"}),
+        (
+            {"suppression_limit": 0.0, "allow_empty_information": True, "utility": {"measure": "kl-divergence"}},
+            {"solution.information_loss", "solution.lower_bound", "solution.gap", "utility.kl-divergence"},
+        ),
+        ({"search": {"algorithm": "datafly"}}, {"solution.lower_bound", "solution.gap", "search.proof"}),
+        ({"transformation": "local-recoding"}, set()),
+    ],
+    ids=["few left out", "nobody left out", "a loss of cells", "an approximation", "a local recoding"],
+)
+def test_verify_refuses_a_report_that_withholds_and_does_not_name_it(folder, changes, withheld):
+    """Nor may it name as withheld what no such run has."""
+    write(folder, **changes)
+    assert cli("run", folder / "job.yaml").returncode == 0
+    assert withheld <= names(folder)
+    report = folder / "release" / "report.json"
+    document = json.loads(report.read_text())
+    wrong = [sorted(names(folder) - {one}) for one in sorted(names(folder))]
+    none = {f"utility.{name}" for name, figure in document["utility"].items() if figure is None}
+    wrong += [sorted({*document["withheld"], one}) for one in sorted(none - names(folder))]
+    wrong += [sorted({*document["withheld"], "solution.levels"})] if document["solution"]["levels"] is None else []
+    assert wrong
+    job = load_job(folder / "job.yaml")
+    assert wrong_keys(job, document) == []
+    accepted = [one for one in wrong if "withheld" not in wrong_keys(job, {**document, "withheld": one})]
+    assert accepted == []
+    report.write_text(json.dumps({**document, "withheld": wrong[0]}))
+    write_manifest(folder / "release")
+    done = cli("verify", folder / "release", folder / "job.yaml")
+    assert done.returncode == 4
+    assert "report.json (withheld)" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("change", "keys"),
     [
         (without("released"), "released"),
         (within("utility", loss=None), "utility.loss"),
         (within("solution", lower_bound=None, gap=None), "solution.lower_bound, solution.gap"),
-        (within("search", proof=None), "search.proof"),
+        (within("search", proof=None), "withheld, search.proof"),
         (within("solution", optimal=False), "search.proof"),
     ],
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import json
+import re
+import shutil
 from collections import Counter
 
 import pandas as pd
@@ -241,6 +243,34 @@ def test_a_record_in_another_table_and_a_foreign_column_are_found(written):
     wider = result.tables["patient"].append_column("ward", pa.nulls(result.tables["patient"].num_rows, pa.string()))
     with pytest.raises(InvalidData, match="table patient must have the columns"):
         verify({**result.tables, "patient": wider}, document, result.published)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda one: one.select(one.column_names[::-1]), "table visit must have its columns in the order person_id, "),
+        (
+            lambda one: one.set_column(3, "area", one["area"].cast(pa.large_string())),
+            "column 'area' of table visit is large_string; it must be string, as in all tables",
+        ),
+        (
+            lambda one: one.set_column(2, "ward", one["ward"].cast(pa.large_string())),
+            "column 'ward' of table visit is large_string; it must be string, as in all tables",
+        ),
+        (
+            lambda one: one.set_column(1, "visit_id", one["visit_id"].cast(pa.large_string())),
+            "column 'visit_id' of table condition is string; it must be large_string, as in all tables",
+        ),
+    ],
+    ids=["order", "a column of two tables", "a column of one table", "a pseudonym"],
+)
+def test_a_file_that_is_not_as_it_was_written_is_found(written, tmp_path, change, problem):
+    """Its own file alone tells the order of its columns, and their types: stacked, all tables have one."""
+    folder, document, result = written
+    release = shutil.copytree(folder / "release", tmp_path / "release")
+    pq.write_table(change(pq.read_table(release / "visit.parquet")), release / "visit.parquet")
+    with pytest.raises(InvalidData, match=re.escape(problem)):
+        verify(release, document, result.published, release_key=RELEASE_KEY)
 
 
 def test_the_same_comes_of_files_of_tables_in_memory_and_of_one_staged_file(written, tmp_path):
