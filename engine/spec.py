@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -24,6 +25,7 @@ _TOLD = 20
 _LONGEST = 200
 """Characters of one key or text that an error repeats."""
 _LONGEST_NAME = 255
+_PER_CENT = 100
 
 
 def _file_name(value: str) -> str:
@@ -135,16 +137,29 @@ def _text(error: dict[str, Any], keys: list[str]) -> str:
         key = _short(str(error["loc"][-1]))
         return f"unknown key {key!r}, {_hint(key, keys) or 'remove it'}"
     if error["type"] == "union_tag_invalid":
-        return f"{context['discriminator']} is {context['tag']!r}, allowed are {context['expected_tags']}"
+        tags = context["expected_tags"]
+        return (
+            f"{context['discriminator']} is {context['tag']!r}, allowed are {tags}{_meant(str(context['tag']), tags)}"
+        )
     if error["type"] == "union_tag_not_found":
         return _without_tag(context["discriminator"].strip("'"), error["input"])
     if error["type"] in _KINDS:
-        text = _KINDS[error["type"]]
-        is_list = text == _MAPPING and isinstance(error["input"], list | tuple)
-        return f"{text}, and is a list; write its keys without '- '" if is_list else text
+        return _KINDS[error["type"]] + _instead(error)
     if error["type"] in _FORMS:
         return _FORMS[error["type"]](error)
     return _short(str(error["msg"]).removeprefix("Value error, "), 10 * _LONGEST)
+
+
+def _instead(error: dict[str, Any]) -> str:
+    """Say how what was written becomes the mapping, or the list, that its key takes."""
+    given, kind = error["input"], _KINDS[error["type"]]
+    if kind == _MAPPING:
+        if isinstance(given, list | tuple):
+            return ", and is a list; write its keys without '- '"
+        return ", such as {key: value}" if isinstance(given, str) else ""
+    if kind == _LIST and isinstance(given, Mapping):
+        return ", and is a mapping; write '- ' before each entry"
+    return "; put [ ] around its entries" if kind == _LIST and isinstance(given, str | int | float) else ""
 
 
 def _without_tag(tag: str, given: Any) -> str:
@@ -159,7 +174,16 @@ def _out_of_range(error: dict[str, Any], kind: type[BaseModel]) -> str:
     end = _ENDS[error["type"]]
     known = [limits for limits in _limits(kind, error["loc"]) if limits.get(end) == error["ctx"][end]]
     allowed = known[0] if known and all(one == known[0] for one in known) else {end: error["ctx"][end]}
-    return f"must be {_in_words(allowed)}, and is {_short(str(error['input']))}"
+    return f"must be {_in_words(allowed)}, and is {_short(str(error['input']))}{_per_cent(error, allowed)}"
+
+
+def _per_cent(error: dict[str, Any], allowed: Mapping[str, Any]) -> str:
+    """Say how per cent are written, where a share is above 1."""
+    most, given = allowed.get("le", allowed.get("lt", math.inf)), error["input"]
+    is_share = isinstance(most, float | int) and most <= 1 and error["type"].startswith("less")
+    if not is_share or not isinstance(given, float | int) or not 1 < given <= _PER_CENT:
+        return ""
+    return f"; {_number(float(given))} per cent are {given / _PER_CENT:g}"
 
 
 def _not_whole(error: dict[str, Any], kind: type[BaseModel]) -> str:
@@ -168,11 +192,31 @@ def _not_whole(error: dict[str, Any], kind: type[BaseModel]) -> str:
     allowed = _in_words(known[0]) if known and all(one == known[0] for one in known) else ""
     told = f"must be a whole number{allowed and ' '}{allowed}"
     # other input may be of any size and kind
-    return f"{told}, and is {_short(str(error['input']))}" if isinstance(error["input"], int | float) else told
+    if isinstance(error["input"], int | float):
+        return f"{told}, and is {_short(str(error['input']))}"
+    return f"{told}, without quotes" if isinstance(error["input"], str) else told
 
 
 def _in_words(limits: Mapping[str, Any]) -> str:
     return " and ".join(f"{text} {_number(limits[one])}" for one, text in _WORDS.items() if one in limits)
+
+
+def _not_among(error: Mapping[str, Any]) -> str:
+    """Say which words a key takes, and which of them may be meant."""
+    expected, given = str(error["ctx"]["expected"]), error["input"]
+    allowed = f"allowed {'are' if ' or ' in expected else 'is'} {_YAML_WORDS.get(expected, expected)}"
+    if not isinstance(given, str | int | float):
+        return allowed
+    told = repr(_short(given)) if isinstance(given, str) else _YAML_WORDS.get(str(given), str(given))
+    return f"is {told}, {allowed}" + (_meant(given, expected) if isinstance(given, str) else "")
+
+
+def _meant(word: str, allowed: str) -> str:
+    """Return a hint at one of the words that are allowed, which stand in quotes; case and hyphens come first."""
+    words = re.findall(r"'([^']*)'", allowed)
+    near = word.strip().lower().replace("_", "-").replace(" ", "-")
+    hint = f"did you mean {near!r}?" if near in words and near != word else _hint(word, words)
+    return f"; {hint}" if hint else ""
 
 
 def told_form(error: Mapping[str, Any]) -> str:
@@ -205,9 +249,10 @@ _FORMS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "string_too_long": _too_long,
     "string_too_short": _too_short,
     "too_short": lambda error: f"needs at least {error['ctx']['min_length']} entry",
+    "literal_error": _not_among,
     "finite_number": lambda _: "must be a number, and neither infinite (.inf) nor none (.nan)",
 }
-"""Errors of texts, lists and numbers, and how each is told."""
+"""Errors of texts, words, lists and numbers, and how each is told."""
 _PATTERNS = {
     r"^[0-9a-f]{16}$": "must be the check value of a key, which has 16 characters from 0 to 9 and a to f: take that of "
     "the error that a job without key_id ends with, and put it in quotes",
@@ -276,14 +321,22 @@ def _hint(key: str, keys: list[str]) -> str | None:
     return f"did you mean {near[0]!r}?" if near else None
 
 
+_YAML_WORDS = {"True": "true", "False": "false"}
 _MAPPING = "must be a mapping"
+_LIST = "must be a list"
+_DATE = "must be a date such as 2026-01-31, without a time"
 _KINDS = {
     "missing": "this key is required",
-    "tuple_type": "must be a list",
+    "tuple_type": _LIST,
     "dict_type": _MAPPING,
     "model_type": _MAPPING,
     "model_attributes_type": _MAPPING,
-    "float_type": "must be a number, such as 0.05; of 1e-3 YAML makes a text, so write 0.001 or 1.0e-3",
+    "bool_type": "must be true or false, without quotes",
+    "date_type": _DATE,
+    "date_parsing": _DATE,
+    "date_from_datetime_parsing": _DATE,
+    "date_from_datetime_inexact": _DATE,
+    "float_type": "must be a number without quotes, such as 0.05; YAML makes a text of 1e-3, so write 0.001 or 1.0e-3",
     "string_type": "must be text; put it in quotes if it is a number, a date, or a word such as no or null",
 }
 

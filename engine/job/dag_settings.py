@@ -64,18 +64,23 @@ class DagSettings(Spec):
     )
     owner: str = Field(default="airflow", description="Owner of the tasks.")
     tags: tuple[str, ...] = Field(default=("de-identification",), description="Tags of the DAG.")
-    retries: int = Field(default=1, ge=0, le=1000, description="Further tries of a task that failed.")
-    retry_delay_seconds: float = Field(default=300, ge=0, le=31_536_000, description="At most a year.")
+    retries: int = Field(default=1, ge=0, le=1000, strict=True, description="Further tries of a task that failed.")
+    retry_delay_seconds: float = Field(default=300, ge=0, le=31_536_000, strict=True, description="At most a year.")
     pool: str | None = Field(default=None, min_length=1, description="Airflow's pool of the tasks.")
     queue: str | None = Field(default=None, min_length=1, description="Queue of the workers that run the tasks.")
     execution_timeout_seconds: float | None = Field(
-        default=None, gt=0, le=31_536_000, description="A task that takes longer is ended; at most a year."
+        default=None, gt=0, le=31_536_000, strict=True, description="A task that takes longer is ended; at most a year."
     )
     max_active_tis: int | None = Field(
-        default=None, ge=1, le=1000, description="Most instances of one task at once, over all runs of the DAG."
+        default=None,
+        ge=1,
+        le=1000,
+        strict=True,
+        description="Most instances of one task at once, over all runs of the DAG.",
     )
     deferrable: bool | None = Field(
         default=None,
+        strict=True,
         description="Whether a Spark Connect server counts while no worker waits, which needs a triggerer; by default "
         "as Airflow's setting [operators] default_deferrable says.",
     )

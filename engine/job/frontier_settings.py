@@ -58,7 +58,9 @@ class FrontierSettings(Spec):
     policies: int = Field(
         default=20_000, ge=2, strict=True, description="Policies whose risk and utility are computed."
     )
-    seconds: float | None = Field(default=None, gt=0, description="Stop after this time with the frontier so far.")
+    seconds: float | None = Field(
+        default=None, gt=0, strict=True, description="Stop after this time with the frontier so far."
+    )
     seed: int = Field(default=1, ge=0, strict=True, description="The same seed finds the same frontier.")
     risk: RiskName = Field(default=USUAL_RISK, description="The risk of a policy.")
     utility: UtilityName = Field(default=USUAL_UTILITY, description="The utility loss of a policy.")
@@ -75,7 +77,7 @@ class FrontierSettings(Spec):
         default=(5, 10),
         description="Class sizes k; also find the frontier of full-domain k-anonymity for each.",
     )
-    safe_harbor: bool | dict[str, Kind] = Field(
+    safe_harbor: Annotated[bool, Field(strict=True)] | dict[str, Kind] = Field(
         default=True,
         description="Whether to compare with Safe Harbor; or the kind of each quasi-identifying column, if its "
         "hierarchy does not show it.",

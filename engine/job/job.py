@@ -11,10 +11,10 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import Field, PrivateAttr, model_validator
+from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
 from typing_extensions import Self
 
 from engine.errors import InvalidJob
@@ -60,6 +60,15 @@ from engine.tables.sources.csv_form import CSV, CsvForm
 from engine.utility.registry import AnyMeasure
 
 
+def _unit(value: Any) -> Any:
+    if isinstance(value, str) and value != "record":
+        raise ValueError(
+            f"is {value[:40]!r}, allowed is 'record'; to count persons take unit out, and name the identifying column "
+            "of persons as subject"
+        )
+    return value
+
+
 class Job(Spec):
     """One de-identification job."""
 
@@ -75,7 +84,7 @@ class Job(Spec):
         description="Several tables that share their persons, by name, instead of source and attributes: one search, "
         "one release with a file for each.",
     )
-    unit: Literal["record"] | None = Field(
+    unit: Annotated[Literal["record"], BeforeValidator(_unit)] | None = Field(
         default=None,
         description="What is counted: records, also where an identifying column repeats. Such a job names either this "
         "or a subject.",

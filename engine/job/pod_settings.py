@@ -24,7 +24,7 @@ class PodSettings(Spec):
     """What the pods of de-identification and validation get; the rest is as in the template of Airflow's pods."""
 
     cpu: float | None = Field(
-        default=None, ge=0.001, le=10_000, description="Cores of a pod, requested and allowed: 4, or 0.5."
+        default=None, ge=0.001, le=10_000, strict=True, description="Cores of a pod, requested and allowed: 4, or 0.5."
     )
     memory: str | None = Field(
         default=None,

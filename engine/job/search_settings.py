@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic import Field, model_validator
 from typing_extensions import Self
 
@@ -17,12 +19,15 @@ class Search(Spec):
     )
     file: FileName | None = Field(default=None, description="The policy file of algorithm policy.")
     time_limit_seconds: float | None = Field(
-        default=None, gt=0, description="Stop with the best solution so far; before a local recoding 60, if absent."
+        default=None,
+        gt=0,
+        strict=True,
+        description="Stop with the best solution so far; before a local recoding 60, if absent.",
     )
     gap: float = Field(
         default=0.0, ge=0, lt=1, strict=True, description="The solution may miss the optimum by this share of its loss."
     )
-    start: dict[str, int] | None = Field(
+    start: dict[str, Annotated[int, Field(strict=True)]] | None = Field(
         default=None, description="A level for each quasi-identifying column, checked first: such as last night's."
     )
     threads: int = Field(default=1, ge=1, le=64, strict=True, description="Parallel threads of the search.")

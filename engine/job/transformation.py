@@ -52,6 +52,7 @@ class RecodingSettings(Spec):
         default=0.3,
         ge=0,
         lt=1,
+        strict=True,
         description="The share of the loss that a better recoding could save at most, with which the bound is good "
         "enough for no further pass.",
     )
@@ -66,6 +67,7 @@ class RecodingSettings(Spec):
         default=None,
         gt=0,
         le=31_536_000,
+        strict=True,
         description="The best recoding after this time, of which the last quarter is for its bound; the search for "
         "levels, which comes before, has its own limit, search.time_limit_seconds.",
     )

@@ -135,7 +135,11 @@ class Measure(Spec):
         default="arithmetic-mean", description="How the losses of the attributes become one figure."
     )
     generalization_suppression_factor: float = Field(
-        default=0.5, ge=0, le=1, description="0: suppression costs nothing; 1: generalization costs nothing."
+        default=0.5,
+        ge=0,
+        le=1,
+        strict=True,
+        description="0: suppression costs nothing; 1: generalization costs nothing.",
     )
 
     @property

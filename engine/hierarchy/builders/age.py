@@ -26,11 +26,11 @@ class Age(HierarchyBuilder):
     notation: ClassVar[str] = "a-b stands for ages from a to b, both included, and a+ for a and above"
 
     builder: Literal["age"] = "age"
-    maximum: int = Field(default=120, ge=1, le=150, description="Highest age; ages above have no row.")
-    top_code: Annotated[int, Field(ge=1)] | Literal["none"] = Field(
+    maximum: int = Field(default=120, ge=1, le=150, strict=True, description="Highest age; ages above have no row.")
+    top_code: Annotated[int, Field(ge=1, strict=True)] | Literal["none"] = Field(
         default=90, description="From level 1 this age and all above are one category; none: no such level."
     )
-    widths: tuple[Annotated[int, Field(ge=2)], ...] = Field(
+    widths: tuple[Annotated[int, Field(ge=2, strict=True)], ...] = Field(
         default=(5, 10, 20), description="Years per band of each further level, each a multiple of the one before."
     )
 

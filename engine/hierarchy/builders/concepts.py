@@ -44,7 +44,7 @@ class Concepts(HierarchyBuilder):
     file_key: ClassVar[str] = "path"
 
     path: FileName = Field(description="The file of your own release, relative to the job file.")
-    depths: tuple[Annotated[int, Field(ge=1, le=_DEEPEST)], ...] = Field(
+    depths: tuple[Annotated[int, Field(ge=1, le=_DEEPEST, strict=True)], ...] = Field(
         default=(5, 3, 2),
         min_length=1,
         description="Depth of the ancestors of level 1, 2, ..., each less than the one before; a root has depth 0. A "

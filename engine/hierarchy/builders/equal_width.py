@@ -29,7 +29,7 @@ class EqualWidth(HierarchyBuilder):
     builder: Literal["equal-width"] = "equal-width"
     lower: Number = Field(description="Smallest value; those below become '< lower'.")
     upper: Number = Field(description="Values are below it; others become '>= upper'.")
-    bins: tuple[Annotated[int, Field(ge=1, le=100_000)], ...] = Field(
+    bins: tuple[Annotated[int, Field(ge=1, le=100_000, strict=True)], ...] = Field(
         min_length=1, description="Intervals of level 1, 2, ...; each divides the number before."
     )
 

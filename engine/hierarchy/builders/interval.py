@@ -58,7 +58,9 @@ class Interval(HierarchyBuilder):
     lower: Number | None = Field(default=None, description="Smallest value.")
     upper: Number | None = Field(default=None, description="Values are below it.")
     open_ended: bool = Field(
-        default=False, description="Values outside the bounds become '< lower' and '>= upper' instead of having no row."
+        default=False,
+        strict=True,
+        description="Values outside the bounds become '< lower' and '>= upper' instead of having no row.",
     )
 
     @model_validator(mode="after")

@@ -30,7 +30,7 @@ class Order(HierarchyBuilder):
 
     builder: Literal["order"] = "order"
     values: tuple[Label, ...] = Field(min_length=2, description="Every value, in order.")
-    fanouts: tuple[Annotated[int, Field(ge=2)], ...] = Field(
+    fanouts: tuple[Annotated[int, Field(ge=2, strict=True)], ...] = Field(
         min_length=1, description="Neighbouring groups of the level below that each group of level 1, 2, ... joins."
     )
     names: tuple[tuple[Label, ...], ...] = Field(

@@ -23,8 +23,10 @@ class Redaction(HierarchyBuilder):
     notation: ClassVar[str] = "each * stands for a character that is not told"
 
     builder: Literal["redaction"] = "redaction"
-    length: int = Field(ge=1, le=64, description="Characters of a code; values of another length have no row.")
-    steps: tuple[Annotated[int, Field(ge=1)], ...] | None = Field(
+    length: int = Field(
+        ge=1, le=64, strict=True, description="Characters of a code; values of another length have no row."
+    )
+    steps: tuple[Annotated[int, Field(ge=1, strict=True)], ...] | None = Field(
         default=None, min_length=1, description="Further characters that each level redacts; by default 1 per level."
     )
     direction: Literal["right-to-left", "left-to-right"] = Field(

@@ -42,10 +42,12 @@ class Zip(HierarchyBuilder):
         description="File of lines prefix;population to use instead of a census, relative to the job file.",
     )
     smallest_population: int = Field(
-        default=SAFE_HARBOR, ge=0, description="Areas of this many people or fewer become 000 at level 2."
+        default=SAFE_HARBOR, ge=0, strict=True, description="Areas of this many people or fewer become 000 at level 2."
     )
     pad: bool = Field(
-        default=False, description="Values of 3 or 4 digits are ZIP codes that lost leading zeros; otherwise no row."
+        default=False,
+        strict=True,
+        description="Values of 3 or 4 digits are ZIP codes that lost leading zeros; otherwise no row.",
     )
 
     @model_validator(mode="after")

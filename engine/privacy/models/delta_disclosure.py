@@ -27,7 +27,7 @@ class DeltaDisclosurePrivacy(PrivacyModel):
     model: Literal["delta-disclosure-privacy"] = "delta-disclosure-privacy"
     attribute: str = Field(description="The sensitive attribute.")
     delta: float = Field(gt=0, strict=True, description="Bound on the logarithm of the ratio, above 0.")
-    strict: bool = Field(default=False, description="A class that lacks a value of the table fails too.")
+    strict: bool = Field(default=False, strict=True, description="A class that lacks a value of the table fails too.")
 
     @property
     def monotonicity(self) -> Monotonicity:

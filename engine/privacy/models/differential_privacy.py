@@ -37,6 +37,7 @@ class DifferentialPrivacy(LeastRecords):
     delta: float = Field(
         ge=1e-12,
         le=1e-3,
+        strict=True,
         description="What a probability may change beyond it: 1e-12 to 0.001; well below 1 divided by the number of "
         "records of the source.",
     )

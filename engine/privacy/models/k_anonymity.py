@@ -20,7 +20,12 @@ class KAnonymity(LeastRecords):
     counts_persons: ClassVar[bool] = True
 
     model: Literal["k-anonymity"] = "k-anonymity"
-    k: int = Field(ge=2, le=MOST_RECORDS, description="Smallest number of records in an equivalence class, at least 2.")
+    k: int = Field(
+        ge=2,
+        le=MOST_RECORDS,
+        strict=True,
+        description="Smallest number of records in an equivalence class, at least 2.",
+    )
 
     @property
     def minimum_class_size(self) -> int:

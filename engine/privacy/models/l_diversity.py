@@ -27,7 +27,10 @@ class LDiversity(DiversityModel):
     model: Literal["l-diversity"] = "l-diversity"
     variant: Literal["distinct"] = Field(description="How values are counted: distinct.")
     l: int = Field(  # noqa: E741 (the model's own name)
-        ge=2, le=MOST_RECORDS, description="Smallest number of distinct sensitive values in a class, at least 2."
+        ge=2,
+        le=MOST_RECORDS,
+        strict=True,
+        description="Smallest number of distinct sensitive values in a class, at least 2.",
     )
 
     @property

@@ -70,7 +70,7 @@ def test_a_key_like_no_other_is_to_be_removed():
         (["privacy", 0], {"modle": "k-anonymity", "k": 5}, ["'model' is required", "did you write it 'modle'?"]),
         (["privacy", 0], {"model": "k-anonymity"}, ["privacy.0.k: this key is required"]),
         (["privacy", 0, "k"], 1, ["privacy.0.k", "greater than or equal to 2"]),
-        (["privacy", 0, "k"], float("nan"), ["privacy.0.k", "finite"]),
+        (["privacy", 0, "k"], float("nan"), ["privacy.0.k", "whole number", "and is nan"]),
         (["privacy", 0], {**DIVERSITY, "l": 1}, ["privacy.0.l", "greater than or equal to 2"]),
         (["privacy", 0], {**DIVERSITY, "variant": "entropy"}, ["privacy.0", "'variant' is 'entropy'", "'distinct'"]),
         (["privacy", 0], {**DIVERSITY, "attribute": "age"}, ["privacy.0", "'age'", "role sensitive", "diagnosis"]),

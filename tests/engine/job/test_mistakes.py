@@ -1,0 +1,160 @@
+"""What a person mistypes in a job file: the error says what was read, what is allowed, and how it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from engine import InvalidJob, load_job
+from engine.job.job import Job
+
+BASE: dict[str, Any] = {
+    "name": "people",
+    "source": {"path": "people.csv"},
+    "attributes": {
+        "age": {"role": "quasi-identifying", "hierarchy": {"builder": "age"}},
+        "zip": {"role": "quasi-identifying", "hierarchy": {"builder": "redaction", "length": 5}},
+        "diagnosis": {"role": "sensitive"},
+    },
+    "privacy": [{"model": "k-anonymity", "k": 5}],
+    "output": {"path": "release"},
+}
+
+
+def refusal(**changes):
+    with pytest.raises(InvalidJob) as problem:
+        load_job({**BASE, **changes})
+    return str(problem.value)
+
+
+def with_hierarchy(name, **keys):
+    return {**BASE["attributes"], name: {"role": "quasi-identifying", "hierarchy": keys}}
+
+
+def lax(node: Any, place: str = "", seen: frozenset[int] = frozenset()) -> Iterator[str]:
+    """Yield the places of a schema of pydantic at which a number or a truth value is made of something else."""
+    if isinstance(node, dict):
+        if node.get("type") in ("int", "float", "bool") and not node.get("strict"):
+            yield place
+        if id(node) not in seen:
+            for key, part in node.items():
+                if key not in ("metadata", "serialization"):
+                    yield from lax(part, f"{place}.{key}", seen | {id(node)})
+    elif isinstance(node, list | tuple):
+        for part in node:
+            yield from lax(part, place, seen)
+
+
+def test_no_number_is_made_of_a_text_or_of_yes():
+    assert list(lax(Job.__pydantic_core_schema__)) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"utility": {"measure": "loss", "generalization_suppression_factor": True}}, "_factor: must be a number"),
+        ({"attributes": with_hierarchy("zip", builder="redaction", length=True)}, "length: must be a whole number"),
+        ({"dag": {"retries": True}}, "dag.retries: must be a whole number"),
+        ({"dag": {"retries": "2"}}, "dag.retries: must be a whole number greater than or equal to 0"),
+        ({"dag": {"retries": "2"}}, "1000, without quotes"),
+        ({"privacy": [{"model": "k-anonymity", "k": "5"}]}, "privacy.0.k: must be a whole number"),
+        ({"search": {"start": {"age": True, "zip": 0}}}, "search.start.age: must be a whole number, and is True"),
+        ({"suppression_limit": "0.05"}, "suppression_limit: must be a number without quotes, such as 0.05"),
+        ({"dag": {"retry_delay_seconds": "5m"}}, "retry_delay_seconds: must be a number without quotes"),
+        ({"dag": {"deferrable": "maybe"}}, "dag.deferrable: must be true or false, without quotes"),
+    ],
+)
+def test_a_word_is_no_number(changes, text):
+    assert text in refusal(**changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"suppression_limit": 5}, "and is 5; 5 per cent are 0.05"),
+        ({"suppression_limit": 2.5}, "and is 2.5; 2.5 per cent are 0.025"),
+        ({"search": {"gap": 100}}, "less than 1, and is 100; 100 per cent are 1"),
+    ],
+)
+def test_a_share_is_no_percentage(changes, text):
+    assert refusal(**changes).endswith(text)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"suppression_limit": -5},
+        {"suppression_limit": 101},
+        {"privacy": [{"model": "k-anonymity", "k": 1}]},
+        {"dag": {"retries": 2000}},
+    ],
+)
+def test_other_numbers_are_no_percentages(changes):
+    assert "per cent" not in refusal(**changes)
+
+
+def role(word):
+    return refusal(attributes={**BASE["attributes"], "diagnosis": {"role": word}})
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("sensitve", "sensitive"),
+        ("Sensitive", "sensitive"),
+        ("quasi_identifying", "quasi-identifying"),
+        ("quasi identifying", "quasi-identifying"),
+    ],
+)
+def test_a_mistyped_word_is_told_with_the_one_that_is_meant(word, meant):
+    """The nearest text to 'Sensitive' would be 'insensitive', which releases the column without a limit."""
+    allowed = "'quasi-identifying', 'sensitive', 'identifying' or 'insensitive'"
+    assert f"attributes.diagnosis.role: is {word!r}, allowed are {allowed}; did you mean {meant!r}?" in role(word)
+
+
+def test_a_word_like_no_other_has_no_hint():
+    assert role("qi").endswith("is 'qi', allowed are 'quasi-identifying', 'sensitive', 'identifying' or 'insensitive'")
+
+
+def test_a_long_word_is_cut():
+    assert "x" * 201 not in role("x" * 5000)
+
+
+def test_a_mistyped_model_is_told_with_the_one_that_is_meant():
+    told = refusal(privacy=[{"model": "k_anonymity", "k": 5}])
+    assert "'model' is 'k_anonymity', allowed are 'k-anonymity', " in told
+    assert told.endswith("; did you mean 'k-anonymity'?")
+
+
+@pytest.mark.parametrize("word", ["person", "records"])
+def test_what_is_counted_is_records_or_persons(word):
+    told = refusal(unit=word)
+    assert f"unit: is {word!r}, allowed is 'record'; to count persons take unit out" in told
+    assert "name the identifying column of persons as subject" in told
+
+
+def test_a_truth_value_that_is_fixed_is_told_as_yaml_writes_it():
+    told = refusal(stability={"keep_levels": False})
+    assert "stability.keep_levels: is false, allowed is true" in told
+
+
+@pytest.mark.parametrize("date", ["01.02.2026", "2026-02-30", "2026-02-01 02:00:00", 3.5, True])
+def test_a_date_is_a_day(date):
+    assert "dag.start_date: must be a date such as 2026-01-31, without a time" in refusal(dag={"start_date": date})
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"source": "people.csv"}, "source: must be a mapping, such as {key: value}"),
+        ({"utility": "loss"}, "utility: must be a mapping, such as {key: value}"),
+        ({"privacy": ["k-anonymity"]}, "privacy.0: must be a mapping, such as {key: value}"),
+        ({"privacy": {"model": "k-anonymity"}}, "privacy: must be a list, and is a mapping; write '- ' before each"),
+        ({"dag": {"tags": "nightly"}}, "dag.tags: must be a list; put [ ] around its entries"),
+        ({"attributes": with_hierarchy("age", builder="age", widths=5)}, "widths: must be a list; put [ ] around"),
+    ],
+)
+def test_the_form_of_a_key_is_told(changes, text):
+    assert text in refusal(**changes)
