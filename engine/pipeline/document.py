@@ -326,12 +326,13 @@ class PublishedSolution(TypedDict):
 class PublishedSuppressedClass(TypedDict):
     """`ReportedSuppressedClass` as it leaves the run; `records` is None where fewer than `below` were left out.
 
-    Of a job that counts persons: where these are the records of fewer than `below` persons.
+    Of a job that counts persons: where these are the records of fewer than `below` persons. `joined` is None where few
+    may have been suppressed before further classes joined them.
     """
 
     form: Literal["none", "star", "drop", "refused"]
     records: int | None
-    joined: int
+    joined: int | None
     below: NotRequired[int]
 
 

@@ -8,7 +8,8 @@ digits is written anywhere, not even to be hashed.
 `suppressed_class.records` are None. Every other figure is then computed from the records of the file, as if there had
 been no others: loss and utility are measured on them, and the bound of the search, which counted all, is withheld. A
 figure that the missing records do not enter is the same for 1 and for *k* - 1 of them, whatever its digits. So is a
-number of suppressed records below *k* that further classes joined: the figures are those with these classes.
+number of suppressed records below *k* that further classes joined: the figures are those with these classes, and how
+many classes joined, or whether any did, is not told where all of them together are fewer than 2*k* - 1.
 
 **Records of few persons.** Where persons are counted the same is so if the records that were left out are of fewer than
 *k* persons, however many they are: who has how many records is told by their number. The share of rows beyond
@@ -101,21 +102,31 @@ class Few(NamedTuple):
     left_out: bool
 
 
-def few_hidden(report: Statement, smallest: int, persons: PersonsOut | None = None) -> Few:
+def few_hidden(job: Job, report: Statement, persons: PersonsOut | None = None) -> Few:
     """Tell of which numbers no figure may tell.
 
     Parameters
     ----------
-    smallest : int
-        The smallest class allowed.
     persons : PersonsOut, optional
         Of a job that counts persons.
     """
-    gone = report["suppressed_class"]
+    smallest, gone = job.minimum_class_size, report["suppressed_class"]
     own = persons or PersonsOut(0, 0, 0)
     leaves_out = gone["form"] == "drop" or "series" in report
     dropped = leaves_out and (_is_few(gone["records"], smallest) or _is_few(own.in_all, smallest))
-    return Few(_is_few(report["solution"]["suppressed"], smallest) or _is_few(own.suppressed, smallest), dropped)
+    few = _is_few(report["solution"]["suppressed"], smallest) or _is_few(own.suppressed, smallest)
+    return Few(few or may_be_few_and_joined(job, gone["records"], own.in_all), dropped)
+
+
+def may_be_few_and_joined(job: Job, *left: int) -> bool:
+    """Tell whether one of the numbers of suppressed records and persons may be of a few and of one class that joined.
+
+    That class has as many as the smallest one allowed, *k*, so from *k* + 1 to 2*k* - 2 the number would tell how few
+    the others are at most, if it were told that a class joined; so nothing is told of it, whether one did or not.
+    Classes join where leaving the few out would change what the others are compared with.
+    """
+    joins = job.suppress == "any" and any(model.compares_with_table for model in job.privacy)
+    return joins and any(job.minimum_class_size < one < 2 * job.minimum_class_size - 1 for one in left)
 
 
 def published(
@@ -132,7 +143,7 @@ def published(
     """
     smallest = job.minimum_class_size
     digits = _digits(job, report["released"])
-    few = few_hidden(report, smallest, persons)
+    few = few_hidden(job, report, persons)
     # in a series `rows` are those of the file, and nobody is suppressed in it
     hides, dropped = any(few), few.left_out and report["suppressed_class"]["form"] == "drop"
     if hides and measured is None:
@@ -146,7 +157,7 @@ def published(
         "solution": _solution(
             job, report, digits, measured if hides else None, hidden=few.suppressed or dropped, optimal=optimal
         ),
-        "suppressed_class": _suppressed_class(report, smallest, dropped=dropped),
+        "suppressed_class": _suppressed_class(report, smallest, joins=few.suppressed, dropped=dropped),
         "search": _search(report, hides=hides),
         "utility": {name: _rounded(value, digits[_READS[name]]) for name, value in utility.items()},
     }
@@ -318,10 +329,13 @@ def _is_few(records: int, smallest: int) -> bool:
     return 0 < records < smallest
 
 
-def _suppressed_class(report: Report, smallest: int, *, dropped: bool) -> PublishedSuppressedClass:
+def _suppressed_class(report: Report, smallest: int, *, joins: bool, dropped: bool) -> PublishedSuppressedClass:
+    """Return the part about the suppressed records; a class that joined few of them would leave no few of them out."""
     found = report["suppressed_class"]
     told: PublishedSuppressedClass = {"form": found["form"], "records": found["records"], "joined": found["joined"]}
-    return {**told, "records": None, "below": smallest} if dropped else told
+    if dropped:
+        return {**told, "records": None, "below": smallest}
+    return {**told, "joined": None} if joins else told
 
 
 def _solution(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from engine.pipeline.document import PublishedReport, ReportedModel
-from engine.pipeline.published import digits_of_measures
+from engine.pipeline.published import digits_of_measures, may_be_few_and_joined
 
 if TYPE_CHECKING:
     from engine.job.job import Job
@@ -28,6 +28,7 @@ _OF_EACH_RUN = (
     "timings",
     "solution.suppressed",
     "suppressed_class.records",
+    "suppressed_class.joined",
     "search.seconds",
     "search.warm_up_seconds",
     "further_rows.left_out",
@@ -176,6 +177,9 @@ def _of_few(job: Job, report: Mapping[str, Any]) -> Iterator[str]:
     """Name what is withheld, or told, although the number of suppressed records says otherwise."""
     if report["suppressed_class"].get("below", job.minimum_class_size) != job.minimum_class_size:
         yield "suppressed_class.below"
+    gone, told = report["suppressed_class"]["records"], report["solution"]["suppressed"] is not None
+    if told and gone is not None and may_be_few_and_joined(job, gone):
+        yield "solution.suppressed"
     for keys in _TOGETHER:
         if len({_at(report, key) is None for key in keys if _has(report, key)}) > 1:
             yield keys[0]

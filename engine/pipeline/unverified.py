@@ -123,7 +123,7 @@ def unverified_output(
     if night is not None and persons is not None:
         # each has one record
         persons = persons._replace(in_all=night.left_out)
-    few = few_hidden(stated, job.minimum_class_size, persons)
+    few = few_hidden(job, stated, persons)
     measured = measured_on_file(job, counted.table, outcome) if any(few) else None
     output = Output(stated, read.lint, persons, measured, refusal)
     if refusal is not None:

@@ -186,12 +186,15 @@ def _withholds(stated: Any, released: Any) -> bool:
 def _is_class(stated: Any, suppressed: int | None) -> bool:
     """Tell whether the part about the suppressed records agrees with the number that the search suppressed.
 
-    That number is withheld where it is small and further classes joined.
+    That number is withheld where it is small and further classes joined, and with it how many of them did.
     """
-    if not isinstance(stated, Mapping) or not all(_is_count(stated.get(key)) for key in ("records", "joined")):
+    if not isinstance(stated, Mapping) or not _is_count(stated.get("records")):
         return False
     if suppressed is None:
-        return bool(stated["joined"] and stated["records"] and stated.get("form") in ("star", "drop"))
+        withheld = "joined" in stated and stated["joined"] is None
+        return bool(withheld and stated["records"] and stated.get("form") in ("star", "drop"))
+    if not _is_count(stated.get("joined")):
+        return False
     forms = ("star", "drop") if stated["records"] else ("none",)
     joined = stated["records"] > suppressed if stated["joined"] else stated["records"] == suppressed
     return joined and stated.get("form") in forms

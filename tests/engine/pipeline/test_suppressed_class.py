@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given
 
 from engine import NoSolution, load_job, run, verify
+from engine.pipeline.report_form import wrong_keys
 from tests.engine import build
 from tests.engine.strategies import any_problems
 from tests.reference.lattice import population_of, readings
@@ -130,6 +131,59 @@ def test_a_further_class_joins_where_the_distribution_without_the_suppressed_rec
     assert result.report["solution"]["information_loss"] == pytest.approx(3 / 73)
     assert result.report["utility"]["loss"] == pytest.approx(13 / 73)
     assert result.table.num_rows == (73 if form == "star" else 60)
+
+
+def told(rows, **changes):
+    """Return the file that is released, in any order, and all that is told of it, without times."""
+    result = run(job_of(suppression_limit=0.3, **changes), table_of(rows))
+    search = {**result.published["search"], "seconds": None, "warm_up_seconds": None}
+    report = {**result.published, "timings": None, "search": search}
+    assert all(finding.holds for finding in verify(result.table, job_of(suppression_limit=0.3, **changes), report))
+    return sorted(map(str, result.table.to_pylist())), report
+
+
+KEPT = [("34", "F", "ab"[i % 2]) for i in range(20)]
+BOUND = [{**CLOSE[1], "t": 0.3923}]
+
+
+def test_one_record_that_a_class_joined_is_not_told_from_two_classes_that_are_too_small():
+    """Of one and five, one was suppressed and five joined it; of three and three, nobody joined: the file is the same.
+
+    It was told that one class joined, which has five at least, so that the sixth of six was alone.
+    """
+    k, joining = CLOSE[0], [("35", "F", "b")] * 5 + [("91", "M", "b")]
+    alone = [("35", "F", "b")] * 3 + [("91", "M", "b")] * 3
+    results = [told(KEPT + rows, privacy=[k, *BOUND]) for rows in (joining, alone)]
+    assert results[0] == results[1]
+    assert results[0][1]["suppressed_class"] == {"form": "star", "records": 6, "joined": None}
+    assert results[0][1]["solution"]["suppressed"] is None
+
+
+def test_verification_refuses_a_report_that_tells_whether_a_class_joined_few():
+    job = job_of(suppression_limit=0.3, privacy=[CLOSE[0], *BOUND])
+    result = run(job, table_of([*KEPT, *[("35", "F", "b")] * 5, ("91", "M", "b")]))
+    report = result.published
+    one = {**report, "suppressed_class": {**report["suppressed_class"], "joined": 1}}
+    assert [finding.check for finding in verify(result.table, job, one) if not finding.holds] == ["report"]
+    none = {
+        **report,
+        "solution": {**report["solution"], "suppressed": 6},
+        "suppressed_class": {**report["suppressed_class"], "joined": 0},
+        "withheld": [
+            key for key in report["withheld"] if key not in {"solution.suppressed", "suppressed_class.joined"}
+        ],
+    }
+    assert wrong_keys(job, report) == []
+    assert "solution.suppressed" in wrong_keys(job, none)
+
+
+@pytest.mark.parametrize(("privacy", "classes"), [([], 2), ([{**CLOSE[1], "t": 0.6}], 3)])
+def test_where_nothing_follows_from_it_it_is_told_that_no_class_joined(privacy, classes):
+    """None can where models judge each class by itself; and of nine, four at most and five at least are any few."""
+    few = [(age, "M", "b") for age in ("35", "91", "92")[:classes] for _ in range(3)]
+    report = told(2 * KEPT + few, privacy=[CLOSE[0], *privacy])[1]
+    assert report["suppressed_class"] == {"form": "star", "records": 3 * classes, "joined": 0}
+    assert report["solution"]["suppressed"] == 3 * classes
 
 
 def test_nothing_is_released_where_no_class_may_join(tmp_path):
