@@ -336,7 +336,7 @@ _KINDS = {
     "date_parsing": _DATE,
     "date_from_datetime_parsing": _DATE,
     "date_from_datetime_inexact": _DATE,
-    "float_type": "must be a number without quotes, such as 0.05; YAML makes a text of 1e-3, so write 0.001 or 1.0e-3",
+    "float_type": "must be a number without quotes, such as 0.05 or 1e-3",
     "string_type": "must be text; put it in quotes if it is a number, a date, or a word such as no or null",
 }
 

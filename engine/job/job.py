@@ -50,6 +50,7 @@ from engine.job.transformed import GROUPED, check_transformed
 from engine.job.usefulness import UsefulnessSettings, check_usefulness
 from engine.job.with_policy import groups_of, without_policy, written_with_policy
 from engine.job.with_policy import with_policy as attributes_with_policy
+from engine.job.yaml_text import Dumper
 from engine.privacy.model import PrivacyModel
 from engine.privacy.of_persons import counting_persons
 from engine.privacy.registry import AnyPrivacyModel
@@ -551,16 +552,12 @@ class Job(Spec):
 
     def __str__(self) -> str:
         """Return the document as the text of a job file, for readers elsewhere: of absolute paths the last name."""
-        return yaml.dump(without_folders(self.document()), Dumper=_Dumper, sort_keys=False)
+        return yaml.dump(without_folders(self.document()), Dumper=Dumper, sort_keys=False)
 
     @property
     def sha256(self) -> str:
         """Hash of the document without folders of this machine, hexadecimal: that of the job file in a release."""
         return hashlib.sha256(json.dumps(without_folders(self.document()), sort_keys=True).encode()).hexdigest()
-
-
-_Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-"""The one in C, ten times as fast, where PyYAML was built with it: a night writes its job a dozen times."""
 
 
 def _plain(job: Job) -> dict[str, Any]:

@@ -399,7 +399,7 @@ BOMB = (
         ("attributes:\n  ~: {role: sensitive}\n", ["line 2", "the key '~' is read as null", "quotes"]),
         ("attributes: {2026-01-01: {role: sensitive}}\n", ["line 1", "'2026-01-01' is read as timestamp"]),
         ("attributes:\n  - sex: {role: sensitive}\n", ["attributes: must be a mapping, and is a list; write its keys"]),
-        ("suppression_limit: 1e-3\n", ["suppression_limit: must be a number", "write 0.001 or 1.0e-3"]),
+        ("suppression_limit: '1e-3'\n", ["suppression_limit: must be a number without quotes", "such as 0.05 or 1e-3"]),
         ("name: 2019\n", ["name: must be text; put it in quotes"]),
         ("name: !!python/object/apply:os.getcwd []\n", ["line 1", "is not YAML"]),
         ("name: \x07\n", ["is not YAML"]),

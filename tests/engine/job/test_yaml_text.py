@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.job.yaml_text import read_yaml
+from engine.job.yaml_text import Dumper, read_yaml
 from tests.profiles import examples
 
 MISTAKES = [
@@ -83,8 +84,19 @@ def test_a_number_that_yaml_reads_to_another_base_is_refused(written):
         ("00:30 h", "00:30 h"),
         ("-0", 0),
         ("1.0e-3", 0.001),
+        ("1e-6", 1e-6),
+        ("-2E+3", -2000.0),
+        ("1e6", "1e6"),
+        ("'1e-6'", "1e-6"),
         ("089", "089"),
     ],
 )
 def test_other_numbers_and_texts_are_read_as_they_are(written, read):
     assert read_yaml(f"k: {written}") == {"k": read}
+
+
+@pytest.mark.parametrize("value", ["1e-6", "2E+3", "1e6", 1e-6, "089", "yes", "2024-01-01", None, 5, "1_0e-6"])
+def test_what_is_written_is_read_as_the_same(value):
+    text = yaml.dump({"k": value}, Dumper=Dumper)
+    assert read_yaml(text) == {"k": value}
+    assert type(read_yaml(text)["k"]) is type(value)
