@@ -28,7 +28,8 @@ def add_verify(commands: Any) -> argparse.ArgumentParser:
     verify.add_argument(
         "--source",
         metavar="FILE",
-        help="what was de-identified, for a job that counts persons or releases a subset of its source",
+        help="what was de-identified, whose records are compared; needed for a job that counts persons or releases a "
+        "subset of its source",
     )
     return verify
 
@@ -50,7 +51,7 @@ def run_verify(options: argparse.Namespace) -> int:
         job = job.with_source(options.source)
     folder = Path(options.release)
     check_manifest(folder)
-    findings = _findings(folder, job)
+    findings = _findings(folder, job, with_source=bool(options.source))
     for finding in findings:
         subject = finding.check if finding.column is None else f"{finding.check} of {finding.column}"
         print(f"{'holds' if finding.holds else 'FAILS':6} {subject}: {finding.message}")
@@ -84,10 +85,11 @@ def _not_shown(folder: Path, job: Job, failed: Sequence[Finding]) -> str:
     )
 
 
-def _findings(folder: Path, job: Job) -> list[Finding]:
+def _findings(folder: Path, job: Job, *, with_source: bool) -> list[Finding]:
     from engine.pipeline.documents import compared_documents  # noqa: PLC0415 (errors need no pyarrow)
     from engine.pipeline.formats import compared_formats  # noqa: PLC0415 (as above)
     from engine.verification import (  # noqa: PLC0415 (as above)
+        check_source_rows,
         class_table,
         has_structure,
         is_of_this_version,
@@ -115,8 +117,11 @@ def _findings(folder: Path, job: Job) -> list[Finding]:
 
         series = series_evidence(job, report)
     findings = verify(release if classes is None else classes, job, report, series=series, fingerprint_key=key)
-    # what does not hold is described by no document
+    # what does not hold is described by no document, and is not compared with the source
     if classes is not None and all(finding.holds or not finding.is_told for finding in findings):
+        # the file that the job names may be that of another night
+        compared = check_source_rows(classes, job.as_run(report), report) if with_source else None
+        findings += [] if compared is None else [compared]
         if is_of_this_version(report):
             findings.append(compared_documents(folder, job, report, classes))
         else:

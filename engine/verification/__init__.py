@@ -7,6 +7,7 @@ reads the population.
 
 from __future__ import annotations
 
+from engine.verification.checks.source_rows import check_source_rows
 from engine.verification.checks.stated import is_of_this_version
 from engine.verification.finding import Finding
 from engine.verification.output import class_table, has_structure, release_of, verify
@@ -14,6 +15,7 @@ from engine.verification.recount import recount
 
 __all__ = [
     "Finding",
+    "check_source_rows",
     "class_table",
     "has_structure",
     "is_of_this_version",

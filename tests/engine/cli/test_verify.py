@@ -11,7 +11,7 @@ import pytest
 
 from engine import load_job, write_manifest
 from engine.pipeline.report_form import wrong_keys
-from tests.engine.cli.command_line import cli, write
+from tests.engine.cli.command_line import JOB, cli, write
 
 
 def test_verify_lists_what_holds(folder):
@@ -341,6 +341,73 @@ def test_verify_compares_the_form_of_a_report_and_what_it_withholds(folder, chan
     assert done.returncode == 4
     text = f"FAILS  documents: report.json ({keys}): not as the released file and the job have it"
     assert text in done.stdout.splitlines()
+
+
+AGES = [20, 21, 22, 23, 31, 32, 33, 34, 35, 71, 72]
+"""Four and five of a decade of years, and two who are left out where three are demanded."""
+
+
+def people(path, ages):
+    path.write_text("person_id,age,diagnosis\n" + "".join(f"p{age},{age},u\n" for age in ages))
+
+
+def dropped(folder, ages):
+    """Make a release in which small classes are left out, by decades."""
+    people(folder / "people.csv", ages)
+    age = {**JOB["attributes"]["age"], "minimum_level": 1, "maximum_level": 1}
+    write(
+        folder,
+        attributes={**JOB["attributes"], "age": age},
+        privacy=[{"model": "k-anonymity", "k": 3}],
+        suppression_limit=0.4,
+        output={"path": "release", "suppressed": "drop"},
+    )
+    assert cli("run", folder / "job.yaml").returncode == 0
+    assert pq.read_metadata(folder / "release" / "data.parquet").num_rows == 9
+
+
+def with_source(folder, ages):
+    people(folder / "given.csv", ages)
+    return cli("verify", folder / "release", folder / "job.yaml", "--source", folder / "given.csv")
+
+
+@pytest.mark.parametrize(
+    ("ages", "texts"),
+    [
+        (AGES, []),
+        ([*AGES, 81], ["the report does not account for all of them"]),
+        (AGES[:-2], ["the report does not account for all of them"]),
+        ([age for age in AGES if age != 20] + [73], ["classes of the release have others of them"]),
+        ([*AGES, 24], ["the report does not account for all of them", "classes of the release have others of them"]),
+    ],
+    ids=["its own", "one who was left out more", "nobody left out", "another one", "one in a class more"],
+)
+def test_verify_compares_a_release_of_records_with_the_source_that_is_given(folder, ages, texts):
+    dropped(folder, AGES)
+    done = with_source(folder, ages)
+    text = "; ".join([f"it has {len(ages)} records", *texts])
+    assert f"{'FAILS' if texts else 'holds'}  source: {text}" in done.stdout.splitlines()
+    assert done.returncode == (4 if texts else 0)
+
+
+def test_verify_compares_the_number_of_records_that_were_left_out_with_the_source(folder):
+    """Where it is told the file alone shows none of them."""
+    ages = [*AGES, 81, 82]
+    dropped(folder, ages)
+    document = json.loads((folder / "release" / "report.json").read_text())
+    assert (document["rows"], document["suppressed_class"]["records"]) == (13, 4)
+    assert with_source(folder, ages).returncode == 0
+    done = with_source(folder, [*ages, 61])
+    assert done.returncode == 4
+    assert "FAILS  source: it has 14 records; the report does not account for all of them" in done.stdout.splitlines()
+
+
+def test_verify_says_of_another_source_that_it_cannot_be_compared(folder):
+    dropped(folder, AGES)
+    (folder / "given.csv").write_text("person_id\n1\n")
+    done = cli("verify", folder / "release", folder / "job.yaml", "--source", folder / "given.csv")
+    assert done.returncode == 4
+    assert "FAILS  source: it cannot be counted: it lacks quasi-identifying columns" in done.stdout
 
 
 def names(folder):
