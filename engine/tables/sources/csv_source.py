@@ -27,6 +27,7 @@ class CsvFile:
         self._form = form
         # whether all columns were looked at once
         self._was_seen = False
+        self._is_one_column = False
         self._read = pa.csv.ReadOptions(block_size=1 << 24, encoding=form.encoding)
         self._parse = pa.csv.ParseOptions(delimiter=form.delimiter, newlines_in_values=True)
         with self._open([]) as reader:
@@ -35,6 +36,10 @@ class CsvFile:
             except UnicodeError as problem:
                 raise self._unreadable(problem) from None
         self.schema: pa.Schema = pa.schema([(name, pa.string()) for name in names])
+        # of one column an empty line may be a record, which Arrow would leave out
+        self._is_one_column = len(names) == 1
+        if self._is_one_column:
+            self._parse.ignore_empty_lines = False
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """See `Table.batches`."""
@@ -53,6 +58,8 @@ class CsvFile:
                     place = swallowing(batch, places, self._form, len(names))
                     if place is not None:
                         raise self._swallowed(place)
+                    if self._is_one_column and batch.column(0).null_count:
+                        raise self._empty_lines()
                     if batch.num_rows:
                         end = batch.column(names[-1])[-1].as_py()
                     yield batch.select(list(columns))
@@ -68,6 +75,12 @@ class CsvFile:
             "close it, double it where it is meant as a character, or write the table as Parquet"
         )
 
+    def _empty_lines(self) -> InvalidData:
+        return InvalidData(
+            f"source {self._name}: has one column and empty lines, each of which some programs write for a missing value "
+            'and others leave out; write a missing value as "", and take the other empty lines out'
+        )
+
     def _swallowed(self, place: int) -> InvalidData:
         return InvalidData(
             f'source {self._name}: a cell of column {place + 1} holds parts of several records, between two quotes (") '
@@ -80,7 +93,9 @@ class CsvFile:
         convert = pa.csv.ConvertOptions(
             column_types=kinds,
             include_columns=[*columns, *(name for name in kinds if name not in columns)],
-            strings_can_be_null=False,
+            null_values=[""],
+            strings_can_be_null=self._is_one_column,
+            quoted_strings_can_be_null=False,
         )
         try:
             return pa.csv.open_csv(

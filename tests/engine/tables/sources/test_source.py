@@ -640,3 +640,30 @@ def test_moments_that_have_no_text_are_refused(kind):
     largest = pa.array([(1 << 31) - 1 if kind == pa.date32() else (1 << 63) - 1])
     column = largest.cast(pa.int32()).view(kind) if kind == pa.date32() else largest.view(kind)
     assert "column 'when': holds dates or times out of range" in refusal(lambda: as_text(column, "when"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x\na\n\nb\n", "x\na\nb\n\n", "x\r\na\r\n\r\nb\r\n", "x\n\n", "x\n\na\n"],
+    ids=["between", "at the end", "of Windows", "alone", "first"],
+)
+def test_an_empty_line_of_one_column_may_be_a_record(tmp_path, text):
+    """PostgreSQL writes one for a missing value, pandas reads none: nobody knows how many records there are."""
+    (tmp_path / "one.csv").write_bytes(text.encode())
+    told = refusal(lambda: list(open_path(tmp_path / "one.csv").batches(["x"])))
+    assert "has one column and empty lines" in told
+    assert 'write a missing value as "", and take the other empty lines out' in told
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_quoted_empty_texts_of_one_column_are_records(tmp_path, end):
+    (tmp_path / "one.csv").write_text(f'x\na\n""\n"b\n\nc"\n""{end}')
+    batches = open_path(tmp_path / "one.csv").batches(["x"])
+    assert [one for batch in batches for one in batch.column(0).to_pylist()] == ["a", "", "b\n\nc", ""]
+
+
+def test_an_empty_line_of_several_columns_is_no_record(tmp_path):
+    """It has no delimiter, so it could only be one of another table."""
+    (tmp_path / "two.csv").write_text("x,y\na,\n\n,\n")
+    batches = open_path(tmp_path / "two.csv").batches(["x", "y"])
+    assert [row for batch in batches for row in batch.to_pylist()] == [{"x": "a", "y": ""}, {"x": "", "y": ""}]
