@@ -22,6 +22,7 @@ from engine.errors import InvalidData, InvalidJob, unreadable
 from engine.hierarchy.builder import Row
 from engine.hierarchy.builders.csv_file import CsvFile, wrong_label
 from engine.hierarchy.hierarchy import Hierarchy
+from engine.hierarchy.utf8_text import utf8_text
 from engine.job.job import Job, load_job
 
 FROM_INPUT = "-"
@@ -80,7 +81,7 @@ def _hierarchy(job: Job, column: str) -> CsvFile:
 def _rows(source: str, delimiter: str) -> list[Row]:
     named = "the standard input" if source == FROM_INPUT else f"file {source}"
     try:
-        text = sys.stdin.read() if source == FROM_INPUT else Path(source).read_text(encoding="utf-8-sig")
+        text = sys.stdin.read().removeprefix("\ufeff") if source == FROM_INPUT else utf8_text(source, "file")
         found = [tuple(row) for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
     except (OSError, UnicodeDecodeError, csv.Error) as problem:
         raise InvalidJob(f"{named}: cannot be read as UTF-8 delimited text ({unreadable(problem)})") from None

@@ -24,6 +24,7 @@ from typing_extensions import Self
 from engine.errors import InvalidData, InvalidJob, is_file, unreadable
 from engine.file_state import FileState
 from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row
+from engine.hierarchy.utf8_text import FIX, refuse_utf_16
 from engine.spec import FileName
 
 _DEEPEST = 50
@@ -153,6 +154,7 @@ def _columns(path: str, names: list[str], *, delimiter: str, quoted: bool) -> li
     from pyarrow import csv  # noqa: PLC0415
 
     try:
+        refuse_utf_16(path, "hierarchy file")
         table = csv.read_csv(
             path,
             parse_options=csv.ParseOptions(delimiter=delimiter, quote_char='"' if quoted else False),
@@ -165,7 +167,9 @@ def _columns(path: str, names: list[str], *, delimiter: str, quoted: bool) -> li
             f"hierarchy file {path}: needs the columns {', '.join(names)}; name the file that your release has for it"
         ) from None
     except (OSError, pa.ArrowInvalid) as problem:
-        raise InvalidData(f"hierarchy file {path}: cannot be read as UTF-8 text ({unreadable(problem)})") from None
+        raise InvalidData(
+            f"hierarchy file {path}: cannot be read as UTF-8 text ({unreadable(problem)}); {FIX}"
+        ) from None
     return [table[name].to_pylist() for name in names]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import functools
+import io
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -12,9 +13,10 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 from typing_extensions import Self
 
-from engine.errors import InvalidData, InvalidJob, is_file, is_folder, unreadable
+from engine.errors import InvalidData, InvalidJob, is_file, is_folder
 from engine.file_state import FileState
 from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row, builder_names
+from engine.hierarchy.utf8_text import utf8_text
 from engine.spec import FileName
 
 DELIMITERS = ",;\t|"
@@ -111,16 +113,7 @@ def _bare(text: str) -> str:
 @functools.lru_cache(maxsize=64)
 def _read(path: str, delimiter: str, state: FileState) -> tuple[Row, ...]:
     del state  # part of the cache's key
-    try:
-        rows = _told_apart(path, delimiter)
-    except UnicodeDecodeError:
-        raise InvalidData(
-            f"hierarchy file {path}: cannot be read as UTF-8 delimited text; save it as UTF-8 (in Excel: CSV UTF-8)"
-        ) from None
-    except OSError as problem:
-        raise InvalidData(
-            f"hierarchy file {path}: cannot be read as UTF-8 delimited text ({unreadable(problem)})"
-        ) from None
+    rows = _told_apart(path, delimiter)
     if not rows:
         raise InvalidData(f"hierarchy file {path}: is empty; it needs one row for each value of the column")
     for number, row in enumerate(rows, start=1):
@@ -182,9 +175,9 @@ def _told_apart(path: str, delimiter: str) -> tuple[Row, ...]:
 
 
 def _rows(path: str, delimiter: str) -> tuple[Row, ...]:
-    with Path(path).open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.reader(file, delimiter=delimiter, strict=True)
-        return tuple(tuple(row) for row in _complete(path, reader) if row)
+    text = io.StringIO(utf8_text(path, "hierarchy file"), newline="")
+    reader = csv.reader(text, delimiter=delimiter, strict=True)
+    return tuple(tuple(row) for row in _complete(path, reader) if row)
 
 
 def _other_delimiters(path: str, delimiter: str) -> list[str]:

@@ -17,10 +17,11 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 from typing_extensions import Self
 
-from engine.errors import InvalidJob, is_file, unreadable
+from engine.errors import InvalidJob, is_file
 from engine.file_state import FileState
 from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row
 from engine.hierarchy.nesting import check_coarser
+from engine.hierarchy.utf8_text import utf8_text
 from engine.spec import FileName
 
 Unit = Literal["subcategory-4", "category", "block", "chapter"]
@@ -186,11 +187,7 @@ def _range_of(category: str, ranges: Sequence[tuple[str, str]]) -> int | None:
 def _read_blocks(path: str, state: FileState) -> tuple[tuple[str, str], ...]:
     del state
     found = []
-    try:
-        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as problem:
-        raise InvalidJob(f"blocks file {path}: cannot be read as UTF-8 text ({unreadable(problem)})") from None
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(utf8_text(path, "blocks file").splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
             continue
         match = _BLOCK.fullmatch(line.strip())

@@ -21,8 +21,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from engine.errors import InvalidData, InvalidJob, is_file, unreadable
+from engine.errors import InvalidData, InvalidJob, is_file
 from engine.file_state import FileState
+from engine.hierarchy.utf8_text import utf8_text
 
 Census = Literal[2000, 2010, 2020]
 
@@ -92,12 +93,8 @@ def _above(populations: Mapping[str, int], smallest: int) -> frozenset[str]:
 @functools.lru_cache(maxsize=64)
 def _read(path: str, state: FileState) -> Mapping[str, int]:
     del state  # part of the cache's key: a changed file is read again
-    try:
-        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as problem:
-        raise InvalidData(f"population file {path}: cannot be read as UTF-8 text ({unreadable(problem)})") from None
     populations: dict[str, int] = {}
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(utf8_text(path, "population file").splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
             continue
         match = _LINE.fullmatch(line.strip())

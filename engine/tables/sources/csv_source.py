@@ -77,8 +77,8 @@ class CsvFile:
 
     def _empty_lines(self) -> InvalidData:
         return InvalidData(
-            f"source {self._name}: has one column and empty lines, each of which some programs write for a missing value "
-            'and others leave out; write a missing value as "", and take the other empty lines out'
+            f"source {self._name}: has one column and empty lines, each of which some programs write for a missing "
+            'value and others leave out; write a missing value as "", and take the other empty lines out'
         )
 
     def _swallowed(self, place: int) -> InvalidData:
