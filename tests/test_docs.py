@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from engine import load_job
 from tests.places import ROOT
 
 if sys.version_info >= (3, 11):
@@ -109,6 +111,19 @@ def test_documents_that_the_code_names_exist():
     named = {name for path in code for name in re.findall(r"\bdocs/[\w/-]+\.md", path.read_text(encoding="utf-8"))}
     assert "docs/flow.md" in named
     assert {name for name in named if not (ROOT / name).is_file()} == set()
+
+
+def test_the_job_file_of_the_readme_names_all_columns_of_the_demo():
+    """The README promises a complete job file, and a column of the table that it does not name ends the run."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (written,) = [
+        code for code in re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL) if "name: " in code
+    ]
+    shipped = yaml.safe_load((ROOT / "dags/jobs/hospital_stays.yaml").read_text(encoding="utf-8"))
+    document = yaml.safe_load(written)
+    load_job(document)
+    assert document["source"] == shipped["source"]
+    assert set(document["attributes"]) == set(shipped["attributes"])
 
 
 def test_anchors(tmp_path):

@@ -26,7 +26,7 @@ from airflow_anon.jobs.nightly import deidentification_dag
 from airflow_anon.ledger.address import open_ledger
 from airflow_anon.ledger.errors import LedgerError
 from airflow_anon.run.staging import UnsafeStagingError, base_folder
-from airflow_anon.transport.connection import engine_of, hook_of, password_of
+from airflow_anon.transport.connection import engine_of, hook_of, password_of, sqlite_file
 from airflow_anon.transport.failure import database_errors
 from engine import EngineError, Job, load_job
 
@@ -123,21 +123,32 @@ def _job_files(jobs: list[Job]) -> Iterator[Looked]:
 
 def _connections(jobs: list[Job]) -> Iterator[Looked]:
     named = [source.conn_id for job in jobs for source in job.sources]
+    shares = {job.output.conn_id for job in jobs if job.output is not None}
     named += [job.output.conn_id for job in jobs if job.output is not None]
     named += [job.population_query.conn_id for job in jobs if job.population_query is not None]
     for conn_id in dict.fromkeys(named):
         if conn_id is not None:
-            yield _connection(conn_id)
+            yield _connection(conn_id, is_share=conn_id in shares)
 
 
-def _connection(conn_id: str) -> Looked:
+def _connection(conn_id: str, *, is_share: bool) -> Looked:
     what = f"connection {conn_id!r}"
     try:
         hook = hook_of(conn_id)
+        file = sqlite_file(hook)
+        if is_share and file is not None and not file.exists():
+            return _share_to_be_made(what, file)
         with database_errors("reaching it", password_of(hook)), engine_of(hook, wait_seconds=WAIT_SECONDS).connect():
             return Looked("ok", what, f"reached, {hook.conn_type}")
     except AirflowException as problem:
         return Looked("problem", what, str(problem))
+
+
+def _share_to_be_made(what: str, file: Path) -> Looked:
+    """Look at where the first release makes the file of a share in SQLite."""
+    if os.access(file.parent, os.W_OK):
+        return Looked("ok", what, f"{file}, made by the first release")
+    return Looked("problem", what, f"{file}: its folder is not there, or cannot be written by this user; make it")
 
 
 def _pools(jobs: list[Job]) -> Iterator[Looked]:

@@ -43,7 +43,8 @@ def job_files(folder: str | Path) -> list[Path]:
         return sorted(path for path in Path(folder).iterdir() if _is_job_file(path))
     except OSError as problem:
         raise InvalidJob(
-            f"folder of job files {folder}: cannot be read ({problem.strerror}); make it, or set {JOBS_ENVIRONMENT}"
+            f"folder of job files {Path(folder).absolute()}: cannot be read ({problem.strerror}); make it, or set "
+            f"{JOBS_ENVIRONMENT}"
         ) from None
 
 

@@ -37,9 +37,18 @@ from engine import InvalidJob, Job, load_job
 APPROVE_TASK = "approve"
 
 
-def release_asset(job: Job) -> Asset:
-    """Return the Asset that each release of a job updates; its events carry the metrics."""
-    return Asset(name=f"release-{job.name}", uri=f"x-airflow-anon://release/{job.name}", group="de-identification")
+def release_asset(job: str | Path | Mapping[str, Any] | Job) -> Asset:
+    """Return the Asset that each release of a job updates; its events carry the metrics.
+
+    A job file is read for the name of its job: with that of the file no DAG would ever start.
+
+    Raises
+    ------
+    InvalidJob
+        The job is invalid.
+    """
+    name = load_job(job).name
+    return Asset(name=f"release-{name}", uri=f"x-airflow-anon://release/{name}", group="de-identification")
 
 
 def deidentification_task_group(

@@ -7,7 +7,7 @@ with the reason and does not affect the others.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,27 +29,36 @@ from airflow_anon.operators import (
 from airflow_anon.operators.outcome import always_at_the_end
 from airflow_anon.run.output import SHARE_ENVIRONMENT, output_of_this_installation, share_of_this_installation
 from airflow_anon.run.task_ids import FRONTIER
-from engine import InvalidJob, Job
+from engine import InvalidJob, Job, load_job
 
 DAG_ID = "risk_utility_frontier"
 NOTHING = "no_job_has_a_frontier_section"
 
 
-def frontier_asset(job: Job) -> Asset:
-    """Return the Asset that each new frontier of a job updates; its events carry the figures."""
+def frontier_asset(job: str | Path | Mapping[str, Any] | Job) -> Asset:
+    """Return the Asset that each new frontier of a job updates; its events carry the figures.
+
+    Raises
+    ------
+    InvalidJob
+        The job is invalid.
+    """
+    name = load_job(job).name
     return Asset(
-        name=f"release-{job.name}/frontier",
-        uri=f"x-airflow-anon://release/{job.name}/frontier",
+        name=f"release-{name}/frontier",
+        uri=f"x-airflow-anon://release/{name}/frontier",
         group="de-identification",
     )
 
 
-def frontier_task_group(job: Job, *, group_id: str = "frontier", staging_base: str | None = None) -> TaskGroup:
+def frontier_task_group(
+    job: str | Path | Mapping[str, Any] | Job, *, group_id: str = "frontier", staging_base: str | None = None
+) -> TaskGroup:
     """Make the tasks that search one job's frontier, wired; call it inside a DAG.
 
     Parameters
     ----------
-    job : Job
+    job : path, mapping or Job
         Has a `frontier` section; its source is a connection's table or query.
     group_id : str
         Id of the group, and the prefix of its tasks' ids.
@@ -61,6 +70,7 @@ def frontier_task_group(job: Job, *, group_id: str = "frontier", staging_base: s
     InvalidJob
         The job has no such section, reads a file, or has no folder for the frontier.
     """
+    job = load_job(job)
     folder = _folder(job)
     with TaskGroup(group_id, tooltip=f"Risk-utility frontier of {job.name}") as group:
         prepare = PrepareStagingOperator(

@@ -11,7 +11,7 @@ from airflow_anon.operators.deidentify_inside import DeidentifyInWarehouseOperat
 from airflow_anon.operators.extract import ExtractTableOperator
 from airflow_anon.operators.extract_linked import ExtractLinkedTablesOperator
 from airflow_anon.operators.frontier import RiskUtilityFrontierOperator
-from airflow_anon.operators.outcome import OutcomeOperator
+from airflow_anon.operators.outcome import OutcomeOperator, always_at_the_end
 from airflow_anon.operators.publish import PublishReleaseOperator
 from airflow_anon.operators.record import RecordAttemptOperator
 from airflow_anon.operators.staging import PrepareStagingOperator, RemoveStagingOperator
@@ -35,6 +35,7 @@ __all__ = [
     "RemoveStagingOperator",
     "RiskUtilityFrontierOperator",
     "ValidateReleaseOperator",
+    "always_at_the_end",
 ]
 
 

@@ -55,10 +55,11 @@ class OutcomeOperator(BaseOperator):
         Raises
         ------
         AirflowFailException
-            One of them did not succeed, or was marked as successful by hand.
+            One of them did not succeed, or was marked as successful by hand; or tasks are mapped.
         AirflowSkipException
             Tasks before them in the DAG skipped them all, or the run was to check only, and did.
         """
+        refuse_mapped(self, context, self.tasks)
         states = task_states(self.tasks, context)
         if skipped_from_outside(self, states, context):
             raise AirflowSkipException("the work was skipped by tasks before it")
@@ -85,6 +86,25 @@ def always_at_the_end(task: BaseOperator, setup: BaseOperator, *, fails_run: boo
     task.as_teardown(setups=setup, on_failure_fail_dagrun=fails_run)
     task.trigger_rule = TriggerRule.ALL_DONE
     return task
+
+
+def refuse_mapped(operator: BaseOperator, context: Context, tasks: Sequence[str] = ()) -> None:
+    """Refuse to work for mapped tasks: a run has one staging folder, one release and one entry of each job.
+
+    Raises
+    ------
+    AirflowFailException
+        The operator's own task, or one of these tasks, is mapped or in a mapped group.
+    """
+    named = [operator.dag.get_task(task) for task in tasks]
+    mapped = [task.task_id for task in named if task.is_mapped or task.get_closest_mapped_task_group() is not None]
+    if context["ti"].map_index >= 0:
+        mapped.append(operator.task_id)
+    if mapped:
+        raise AirflowFailException(
+            f"task {mapped[0]}: is mapped (expand), and a run has one staging folder and makes one release of each "
+            "job; make tasks for each job in a loop, by deidentification_task_group, or take tables_dag"
+        )
 
 
 def task_states(tasks: Sequence[str], context: Context) -> dict[str, str | None]:

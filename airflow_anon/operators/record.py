@@ -14,7 +14,7 @@ from airflow.sdk.exceptions import AirflowRuntimeError
 from airflow_anon.observe.lineage import AttemptLineage
 from airflow_anon.observe.metrics import emit
 from airflow_anon.observe.recorded import recorded_in
-from airflow_anon.operators.outcome import skipped_from_outside, task_states
+from airflow_anon.operators.outcome import refuse_mapped, skipped_from_outside, task_states
 from airflow_anon.operators.publish import job_with_output
 from airflow_anon.run import staging
 from airflow_anon.run.airflow_id import airflow_id
@@ -126,7 +126,7 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         Raises
         ------
         AirflowFailException
-            The job is invalid, or an unfinished publication cannot be settled.
+            The job is invalid, or an unfinished publication cannot be settled; or tasks are mapped.
         AirflowException
             The ledger or the share's database failed; a retry may help.
         AirflowSkipException
@@ -135,6 +135,7 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         from airflow_anon.ledger.address import open_ledger  # noqa: PLC0415 (heavy imports belong into execute)
         from airflow_anon.publication.errors import ledger_errors  # noqa: PLC0415
 
+        refuse_mapped(self, context, self.tasks)
         job = job_with_output(self.job, self.publish_to)
         states = task_states(self.tasks, context)
         if skipped_from_outside(self, states, context):

@@ -11,6 +11,7 @@ from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowRuntimeError
 
 from airflow_anon.operators.forgotten import mark_of_airflow, remove_abandoned
+from airflow_anon.operators.outcome import refuse_mapped
 from airflow_anon.run import staging
 from airflow_anon.run.facts import has_ended
 
@@ -62,8 +63,9 @@ class PrepareStagingOperator(_StagingOperator):
         Raises
         ------
         AirflowFailException
-            The folder is not private.
+            The folder is not private, or the task is mapped: each instance would empty the folder of the others.
         """
+        refuse_mapped(self, context)
         folder, base = self._folder(context)
         try:
             staging.prepare(folder, base)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import urllib.parse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import (
@@ -75,6 +77,14 @@ def sqlite_address(hook: Any, *, create: bool) -> str:
     if create or "mode=" in address:
         return address
     return f"{address}{'&' if '?' in address else '?'}mode=rw"
+
+
+def sqlite_file(hook: Any) -> Path | None:
+    """Return the file of a SQLite database; None of another database, or of one in memory."""
+    if hook.conn_type != "sqlite":
+        return None
+    name = urllib.parse.unquote(sqlite_address(hook, create=True).removeprefix("file:").partition("?")[0])
+    return Path(name) if name.startswith("/") else None
 
 
 def engine_of(hook: Any, *, create: bool = False, wait_seconds: int | None = None, asks_path: bool = True) -> Engine:

@@ -176,6 +176,11 @@ _FIXES = {
 """What may be changed, by a part of what PyYAML says; the first that fits."""
 
 
+def looked_for_in(path: Path) -> str:
+    """Say where a relative path was looked for: the process that reads it may work in another folder than expected."""
+    return "" if path.is_absolute() else f"; a relative path belongs to the working directory, here {Path.cwd()}"
+
+
 def read_yaml_file(path: Path, where: str, shown: Callable[[str], str] = str) -> Any:
     """Read a file that holds one YAML document.
 
@@ -197,7 +202,7 @@ def read_yaml_file(path: Path, where: str, shown: Callable[[str], str] = str) ->
             raise InvalidJob(f"{where}: cannot be read (it is not a file)")
         return read_yaml(path.read_text(encoding="utf-8"))
     except OSError as problem:
-        raise InvalidJob(f"{where}: cannot be read ({problem.strerror})") from None
+        raise InvalidJob(f"{where}: cannot be read ({problem.strerror}){looked_for_in(path)}") from None
     except UnicodeDecodeError:
         raise InvalidJob(f"{where}: is not UTF-8 text; save it as UTF-8") from None
     except ValueError as problem:

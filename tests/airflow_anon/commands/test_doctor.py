@@ -96,3 +96,20 @@ def test_without_job_files_it_says_how_to_get_one(installation, capsys, monkeypa
     assert "airflow-anon init" in told
     monkeypatch.setenv("AIRFLOW_ANON_JOBS", str(installation / "none"))
     assert "cannot be read" in looked(installation, capsys)[1]
+
+
+def test_a_share_in_sqlite_is_made_by_its_first_release(installation, capsys, monkeypatch):
+    """A source is never made, so that a mistyped one does not become an empty one."""
+    output = {"path": "share", "conn_id": "research", "table": "stays"}
+    (installation / "jobs" / "stays.yaml").write_text(yaml.safe_dump({**JOB, "output": output}))
+    monkeypatch.setenv("AIRFLOW_CONN_RESEARCH", f"sqlite:///{installation}/research share.sqlite")
+    status, told = looked(installation, capsys)
+    assert f"ok       connection 'research': {installation}/research share.sqlite, made by the first release" in told
+    assert status == 0
+    monkeypatch.setenv("AIRFLOW_CONN_RESEARCH", f"sqlite:///{installation}/nowhere/research.sqlite")
+    status, told = looked(installation, capsys)
+    assert "problem  connection 'research': " in told
+    assert "its folder is not there, or cannot be written by this user; make it" in told
+    assert status == 2
+    monkeypatch.setenv("AIRFLOW_CONN_WAREHOUSE", f"sqlite:///{installation}/warehuose.sqlite")
+    assert "problem  connection 'warehouse': reaching it" in looked(installation, capsys)[1]

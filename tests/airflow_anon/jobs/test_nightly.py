@@ -15,6 +15,7 @@ import yaml
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG
 
+from airflow_anon.frontier_dag import frontier_asset, frontier_task_group
 from airflow_anon.jobs import deidentification_dag, deidentification_dags, deidentification_task_group, release_asset
 from airflow_anon.jobs.broken_dag import BROKEN_TAG
 from engine import InvalidJob, load_job
@@ -330,6 +331,22 @@ def test_shipped_jobs_update_their_own_assets():
     assets = [release_asset(load_job(path)) for path in SHIPPED]
     assert len(assets) == 3
     assert len({asset.uri for asset in assets}) == 3
+
+
+@pytest.mark.parametrize("asset_of", [release_asset, frontier_asset])
+def test_the_asset_of_a_job_file_is_that_of_its_job(asset_of):
+    """By the name of the file a DAG that waits for releases would wait for ever."""
+    for path in SHIPPED:
+        job = load_job(path)
+        assert asset_of(path) == asset_of(str(path)) == asset_of(job) == asset_of(job.document())
+        assert asset_of(path).name.startswith(f"release-{job.name}")
+
+
+def test_the_group_of_a_frontier_takes_a_job_file():
+    path = ROOT / "dags/jobs/demographics_with_diagnosis.yaml"
+    with DAG("weekly", schedule=None) as dag:
+        frontier_task_group(path)
+    assert dag.get_task("frontier.frontier").outlets == [frontier_asset(load_job(path))]
 
 
 def test_reading_dag_files_loads_only_airflow_and_the_job_reader(tmp_path):

@@ -66,7 +66,7 @@ def test_staging_is_prepared_although_airflow_does_not_tell_which_runs_have_ende
 
     context = {
         "dag_run": SimpleNamespace(dag_id=NAME, run_id="tonight"),
-        "ti": SimpleNamespace(get_task_states=unanswered),
+        "ti": SimpleNamespace(map_index=-1, get_task_states=unanswered),
     }
     task = PrepareStagingOperator(task_id="prepare_staging", job_name=NAME, staging_base=str(tmp_path / "base"))
     made = Path(task.execute(context))

@@ -127,7 +127,11 @@ def test_an_airflow_that_cannot_tell_whether_a_dag_is_paused(base, mark):
     folder = staged(base, "removed-job", mark)
     age(folder, 400)
     instance = SimpleNamespace(
-        get_dagrun_state=lambda **_: "running", get_task_states=lambda **_: {}, log_url="", task_id="prepare"
+        map_index=-1,
+        get_dagrun_state=lambda **_: "running",
+        get_task_states=lambda **_: {},
+        log_url="",
+        task_id="prepare",
     )
     execute(base, instance)
     assert folder.exists()
@@ -156,7 +160,7 @@ def ended(**_):
     return "success"
 
 
-ENDED = SimpleNamespace(get_dagrun_state=ended, get_task_states=lambda **_: {"manual__1": {}})
+ENDED = SimpleNamespace(map_index=-1, get_dagrun_state=ended, get_task_states=lambda **_: {"manual__1": {}})
 
 
 @pytest.mark.parametrize(("days", "told"), [(0, 0), (3, 1)])

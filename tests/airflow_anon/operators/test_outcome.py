@@ -12,7 +12,7 @@ from airflow.sdk import DAG
 
 from airflow_anon.jobs import deidentification_task_group
 from airflow_anon.ledger.address import open_ledger
-from airflow_anon.operators import OutcomeOperator
+from airflow_anon.operators import OutcomeOperator, PrepareStagingOperator, RecordAttemptOperator
 from tests.airflow_anon.nights.night import JOBS, states
 
 pytestmark = [pytest.mark.airflow]
@@ -93,7 +93,9 @@ def test_a_run_that_was_ended_while_what_comes_before_still_ran(first, second, i
     found = {"first": first, "second": second, "work": "skipped"}
     context = {
         "dag_run": SimpleNamespace(dag_id="waits", run_id="tonight"),
-        "ti": SimpleNamespace(get_task_states=lambda task_ids, **_: {"tonight": {one: found[one] for one in task_ids}}),
+        "ti": SimpleNamespace(
+            map_index=-1, get_task_states=lambda task_ids, **_: {"tonight": {one: found[one] for one in task_ids}}
+        ),
     }
     with pytest.raises(AirflowSkipException if is_skipped else AirflowFailException):
         outcome.execute(context)
@@ -139,3 +141,28 @@ def marked(dag):
 
 def nothing(context):
     """Return no result."""
+
+
+def test_mapped_tasks_are_refused(run_dag, capfd, tmp_path, monkeypatch):
+    """Instances would empty the staging folder of each other, and their states have other ids than their task."""
+    monkeypatch.setenv("AIRFLOW_ANON_STAGING", str(tmp_path / "staging"))
+    with DAG("mapped", schedule=None, default_args={"retries": 0}) as dag:
+        one = PythonOperator.partial(task_id="one", python_callable=lambda number: number).expand(op_args=[[1], [2]])
+        outcome = OutcomeOperator(task_id="outcome", tasks=["one"])
+        one >> outcome.as_teardown(on_failure_fail_dagrun=True)
+        PrepareStagingOperator.partial(task_id="prepare", job_name="stays").expand(staging_base=[None, None])
+        record = RecordAttemptOperator(task_id="record", job=JOBS / "hospital_stays.yaml", tasks=["one"])
+        one >> record
+    run = run_dag(dag)
+    assert run.state == "failed"
+    assert {name: state for name, state in states(run).items() if name != "one"} == {
+        "outcome": "failed",
+        "prepare": "failed",
+        "record": "failed",
+    }
+    told = capfd.readouterr().out
+    assert "task one: is mapped (expand), and a run has one staging folder" in told
+    assert "task prepare: is mapped" in told
+    assert "deidentification_task_group, or take tables_dag" in told
+    assert open_ledger().entries() == []
+    assert not (tmp_path / "staging").exists()

@@ -118,6 +118,17 @@ def test_a_word_like_no_other_has_no_hint():
     assert role("qi").endswith("is 'qi', allowed are 'quasi-identifying', 'sensitive', 'identifying' or 'insensitive'")
 
 
+def test_a_relative_path_is_told_with_the_folder_in_which_it_was_looked_for(tmp_path, monkeypatch):
+    """A DAG file that names jobs/stays.yaml is read by processes that work anywhere."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidJob) as problem:
+        load_job("jobs/stays.yaml")
+    assert str(problem.value).endswith(f"; a relative path belongs to the working directory, here {tmp_path}")
+    with pytest.raises(InvalidJob) as problem:
+        load_job(tmp_path / "jobs/stays.yaml")
+    assert str(problem.value).endswith("cannot be read (No such file or directory)")
+
+
 def test_a_long_word_is_cut():
     assert "x" * 201 not in role("x" * 5000)
 
