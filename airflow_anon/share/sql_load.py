@@ -28,6 +28,31 @@ def plain_schema(data: Path) -> pa.Schema:
     return typed_nulls(pa.schema([pa.field(field.name, plain_type(field.name, field.type)) for field in schema]))
 
 
+def refuse_unfit_values(data: Path) -> None:
+    """Refuse values that a table has no type for, of columns whose type may have some, before anything is written.
+
+    While they are loaded a driver would tell them in words of its own.
+
+    Raises
+    ------
+    AirflowFailException
+        Names the column, and what it may hold.
+    """
+    import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
+    import pyarrow.parquet as pq  # noqa: PLC0415 (heavy imports belong into execute)
+
+    types = pa.types
+    wider = (types.is_uint64, types.is_timestamp, types.is_time, types.is_date64)
+    schema = plain_schema(data)
+    there = [field for field in pq.read_schema(data) if any(is_kind(field.type) for is_kind in wider)]
+    names = [field.name for field in there if field.type != schema.field(field.name).type]
+    if not names:
+        return
+    with pq.ParquetFile(data) as file:
+        for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=names):
+            cast_batch(batch, pa.schema([schema.field(name) for name in batch.schema.names]))
+
+
 def load(data: Path, table: Table, engine: Engine, hook: Any, *, use_adbc: bool = True) -> int:
     """Append all records of a Parquet file to `table`, which has the columns of `plain_schema`.
 

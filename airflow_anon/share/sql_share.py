@@ -21,7 +21,7 @@ from airflow_anon.share.made_table import check_made, people_name, refuse_gone
 from airflow_anon.share.sql_books import SqlBooks
 from airflow_anon.share.sql_databases import TRANSACTIONAL_DDL, refuse_database
 from airflow_anon.share.sql_grants import refuse_other_owner
-from airflow_anon.share.sql_load import load, plain_schema
+from airflow_anon.share.sql_load import load, plain_schema, refuse_unfit_values
 from airflow_anon.share.sql_obstacles import refuse_obstacles, refuse_other_records
 from airflow_anon.share.sql_types import sql_columns
 from airflow_anon.share.sql_views import TableViews
@@ -171,8 +171,10 @@ class SqlShare:
         Raises
         ------
         AirflowFailException
-            The table was not made by this operator and is not empty, or see `refuse_unfit` and `refuse_other_job`.
+            The table was not made by this operator and is not empty; or see `refuse_unfit`, `refuse_other_job` and
+            `refuse_unfit_values`.
         """
+        refuse_unfit_values(data)
         self._books.make(self.engine)
         with self.engine.connect() as connection:
             self._books.refuse_other_job(connection)

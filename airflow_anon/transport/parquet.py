@@ -227,9 +227,16 @@ def cast_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
             arrays.append(array if array.type == field.type else array.cast(field.type))
         except pa.ArrowException:  # noqa: PERF203 (names the column)
             raise AirflowFailException(
-                f"column {field.name!r}: holds a value that does not fit {field.type}; cast it to text in a query"
+                f"column {field.name!r}: holds a value that does not fit {_range_of(field.type)}; cast it to text in a "
+                "query"
             ) from None
     return pa.record_batch(arrays, schema=schema)
+
+
+def _range_of(kind: pa.DataType) -> str:
+    import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
+
+    return f"{kind}, from {-(1 << 63)} to {(1 << 63) - 1}" if kind == pa.int64() else str(kind)
 
 
 def _read(path: ObjectStoragePath) -> Iterator[pa.RecordBatch]:

@@ -376,6 +376,31 @@ def test_values_keep_their_types(tmp_path, database, use_adbc):
     assert second == (None,) * len(TYPES)
 
 
+UNFIT = {
+    "more than a bigint": (
+        pa.array([1, 2**64 - 1], pa.uint64()),
+        "int64, from -9223372036854775808 to 9223372036854775807",
+    ),
+    "less than a microsecond": (pa.array([1, 2], pa.timestamp("ns")), r"timestamp\[us\]"),
+    "a moment too far": (pa.array([1, 2**60], pa.timestamp("ms")), r"timestamp\[us\]"),
+    "a time of nanoseconds": (pa.array([1, 2], pa.time64("ns")), r"time64\[us\]"),
+}
+
+
+@pytest.mark.parametrize("use_adbc", [True, False])
+@pytest.mark.parametrize("kind", UNFIT)
+def test_a_value_that_no_table_holds_is_refused_before_anything_is_written(tmp_path, database, use_adbc, kind):
+    column, text = UNFIT[kind]
+    pq.write_table(pa.table({"age": ["*", "*"], "seen": column}), tmp_path / "data.parquet")
+    share = SqlShare(hook_of("research_share"), "stays", use_adbc=use_adbc)
+    with pytest.raises(
+        AirflowFailException, match=f"^column 'seen': holds a value that does not fit {text}; cast"
+    ) as told:
+        share.publish("20260301T000000Z-00000000", "0" * 64, tmp_path / "data.parquet")
+    assert "1844" not in str(told.value)
+    assert inspect(database).get_table_names() == []
+
+
 def test_folder_and_table_hold_the_same_release(tmp_path, database, share):
     """Both outputs; the bookkeeping names the manifest in the share."""
     both = {"path": str(share), **SQL}
