@@ -53,9 +53,8 @@ def utility_figures(
 ) -> dict[str, float | None]:
     """Return every measure, with the job's aggregate, factor and weights.
 
-    A measure that compares tuples has no figure where persons are suppressed: a tuple may be kept in part. Of linked
-    tables only the loss has one, which knows of cells that are not there. Of a local recoding there are those that are
-    sums of what labels cost, or that read class sizes alone.
+    Some have none: see `without_figure`. Of a local recoding there are those that are sums of what labels cost, or that
+    read class sizes alone.
     """
     common = {
         "aggregate": job.utility.aggregate,
@@ -72,11 +71,25 @@ def utility_figures(
         return {name: None if loss is None else finite(loss) for name, loss in found.items()}
     classes = solution.partition(table)
     classes = classes.divided(suppressed) if job.suppresses_persons else classes
+    none = without_figure(job)
     return {
         measure.measure: None
-        if (measure.compares_tuples and job.suppresses_persons) or (job.tables and not measure.knows_lacking)
+        if measure.measure in none
         else finite(measure.evaluator(table, weights).loss(solution.levels, classes, suppressed))
         for measure in measures
+    }
+
+
+def without_figure(job: Job) -> set[str]:
+    """Return the measures that have no figure for the releases of a job with one level per column.
+
+    Of one that compares tuples where persons are suppressed: a tuple may be kept in part. Of linked tables only the
+    loss has one, which knows of cells that are not there.
+    """
+    return {
+        kind.model_fields["measure"].default
+        for kind in MEASURES
+        if (kind.compares_tuples and job.suppresses_persons) or (job.tables is not None and not kind.knows_lacking)
     }
 
 

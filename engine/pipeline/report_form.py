@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from engine.pipeline.document import PublishedReport, ReportedModel
+from engine.pipeline.measured import without_figure
 from engine.pipeline.published import digits_of_measures, may_be_few_and_joined
 
 if TYPE_CHECKING:
@@ -158,10 +159,10 @@ def _named(job: Job, report: Mapping[str, Any]) -> tuple[set[str], set[str]]:
     has, has_not = (null, set()) if hides and job.policy is None and not job.is_private else (set(), {"search.proof"})
     has_not |= {"solution.levels"} | (null if job.policy is not None else set())
     missing = {name for name, figure in report["utility"].items() if figure is None}
-    if job.mixes_levels:
-        has_not |= {f"utility.{name}" for name in missing & _OF_LEVELS}
-    elif report["released"]:
-        has |= {f"utility.{name}" for name in missing & _FINITE}
+    unmeasured = _OF_LEVELS if job.mixes_levels else without_figure(job)
+    has_not |= {f"utility.{name}" for name in missing & unmeasured}
+    if report["released"] and not job.mixes_levels:
+        has |= {f"utility.{name}" for name in missing & _FINITE - unmeasured}
         if job.utility.measure in _FINITE and report["solution"]["information_loss"] is None:
             has.add("solution.information_loss")
             # a loss that is proven is its own bound

@@ -425,8 +425,9 @@ def names(folder):
         ),
         ({"search": {"algorithm": "datafly"}}, {"solution.lower_bound", "solution.gap", "search.proof"}),
         ({"transformation": "local-recoding"}, set()),
+        ({"subject": "person_id", "knows": "all-rows"}, {"utility.non-uniform-entropy"}),
     ],
-    ids=["few left out", "nobody left out", "a loss of cells", "an approximation", "a local recoding"],
+    ids=["few left out", "nobody left out", "a loss of cells", "an approximation", "a local recoding", "persons"],
 )
 def test_verify_refuses_a_report_that_withholds_and_does_not_name_it(folder, changes, withheld):
     """Nor may it name as withheld what no such run has."""
