@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from airflow_anon.transport.relation import Relation, one_select, split_table
+from airflow_anon.transport.relation import Relation, one_select, split_table, unnamed_columns
 from engine import Message
 
 if TYPE_CHECKING:
@@ -49,12 +49,8 @@ def present_roles(
     unnamed = sorted(set(present) - set(declared))
     problems = []
     if unnamed:
-        problems.append(
-            Message(
-                f"source: has the column {', '.join(map(repr, unnamed))}, which the job does not name; give it a role "
-                "under attributes (identifying to leave it out), or leave it out of a query"
-            )
-        )
+        gone = [name for name in job.attributes if name not in present]
+        problems.append(Message(f"source: {unnamed_columns(unnamed, gone)}"))
     missing = [name for name in job.released if name not in present]
     if missing and not declared:
         problems.append(Message(f"source: has none of the job's columns, such as {missing[0]!r}"))

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
-from airflow_anon.transport.failure_kinds import connection_failure, is_wrong_query
+from airflow_anon.transport.failure_kinds import connection_failure, is_wrong_query, missing_table
 
 # Connection, transaction state, authorization, dependent objects, catalog, schema, rollback, syntax or access rule,
 # resources, limits of the program, object state, operator intervention.
@@ -66,7 +66,8 @@ def database_errors(doing: str, secret: str | None = None, *, reads: bool = Fals
             text = text.replace(secret, "***")
         origin = _origin(problem)
         ends = reads and is_wrong_query(_numbered(origin)[1], _sqlstate(origin))
-        raise (AirflowFailException if ends else AirflowException)(f"{doing}: {text}") from None
+        fix = missing_table(_numbered(origin)[1], _sqlstate(origin)) if reads else ""
+        raise (AirflowFailException if ends else AirflowException)(f"{doing}: {text}{fix}") from None
 
 
 def explain(problem: BaseException) -> str:

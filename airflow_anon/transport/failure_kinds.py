@@ -30,6 +30,8 @@ _BY_TEXT = (
 _BY_STATE = (("28", "authentication"), ("3D000", "database"), ("53300", "full"))
 _WRONG_STATES = ("42P01", "42S02", "3F000", "42703", "42S22", "42883", "42601")
 """SQLSTATEs of a missing table, schema, column or function, and of a statement that the database cannot read."""
+_NO_TABLE = ("42P01", "42S02", "3F000")
+"""SQLSTATEs of a missing table or schema."""
 _WORDS = {
     "refused": "the connection was refused: nothing listens at the host and port of the connection; correct them, or "
     "start the database",
@@ -65,6 +67,16 @@ def connection_failure(text: str, state: str | None) -> str | None:
     if _CONNECTING.search(text.splitlines()[0] if text else "") is None:
         return None
     return _WORDS[next((kind for pattern, kind in _BY_TEXT if re.search(pattern, text, re.IGNORECASE)), "other")]
+
+
+def missing_table(text: str, state: str | None) -> str:
+    """Say what to compare where a table or schema is missing; nothing for another failure."""
+    if state not in _NO_TABLE if state is not None else re.search(r"(^|: )no such table: ", text) is None:
+        return ""
+    return (
+        "; correct the name, or let the user of the connection see it: capitals count, and a table outside of the "
+        "search path needs its schema, as in clinic.stays"
+    )
 
 
 def is_wrong_query(text: str, state: str | None) -> bool:

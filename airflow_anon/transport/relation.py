@@ -140,15 +140,12 @@ def wanted_columns(present: Sequence[str], attributes: Mapping[str, str], relati
         renamed = (
             f"; or, if it is a new name of {_named(gone)}, rename that, which is not there any more" if gone else ""
         )
-        raise AirflowFailException(
-            f"{relation}: has the column {_named(unnamed)}, which the job does not name; give it a role under "
-            f"attributes (identifying to leave it out), or leave it out of the query{renamed}"
-        )
+        raise AirflowFailException(f"{relation}: {unnamed_columns(unnamed, gone)}{renamed}")
     wanted = [name for name, role in attributes.items() if role != "identifying"]
     missing = sorted(set(wanted) - set(present))
     if missing:
         raise AirflowFailException(
-            f"{relation}: lacks the column {_named(missing)}, which the job names; correct the name under attributes, "
+            f"{relation}: lacks the {_columns(missing)}, which the job names; correct the name under attributes, "
             f"or add it to the {'table' if relation.table is not None else 'query'}"
         )
     if not wanted:
@@ -160,12 +157,40 @@ def _check_population(
     unnamed: Sequence[str], missing: Sequence[str], attributes: Mapping[str, str], relation: Relation
 ) -> None:
     """Refuse a population that does not have exactly the required columns."""
-    found = [f"{verb} the column {_named(names)}" for verb, names in (("has", unnamed), ("lacks", missing)) if names]
+    found = [f"{verb} the {_columns(names)}" for verb, names in (("has", unnamed), ("lacks", missing)) if names]
     if found:
         raise AirflowFailException(
             f"{relation}: {' and '.join(found)}; it must have {_named(list(attributes))} and no other: write a query "
             "that selects them, with 1 AS persons where a row is one person"
         )
+
+
+def unnamed_columns(unnamed: Sequence[str], gone: Sequence[str]) -> str:
+    """Say that a source has columns that the job does not name; those of another case are told by the job's spelling.
+
+    Parameters
+    ----------
+    unnamed : sequence of str
+        Columns of the source without a role, at least one.
+    gone : sequence of str
+        Columns of the job that the source does not have.
+    """
+    each = "it" if len(unnamed) == 1 else "each"
+    spelled = {name.strip().casefold(): name for name in gone}
+    alike = [
+        f"{name!r} is {spelled[name.strip().casefold()]!r} of the job"
+        for name in unnamed
+        if name.strip().casefold() in spelled
+    ]
+    told = f"; {', '.join(alike)} but for case or blanks: write it there as it is in the source" if alike else ""
+    return (
+        f"has the {_columns(unnamed)}, which the job does not name; give {each} a role under attributes (identifying "
+        f"to leave it out), or leave it out of the query{told}"
+    )
+
+
+def _columns(names: Sequence[str]) -> str:
+    return f"column{'s' if len(names) > 1 else ''} {_named(names)}"
 
 
 def _named(names: Sequence[str]) -> str:

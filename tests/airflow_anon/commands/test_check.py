@@ -90,6 +90,14 @@ def test_all_problems_at_once(warehouse, capsys):
     assert "'79'" in checked(warehouse, capsys, "--show-values", **changes)[1]
 
 
+def test_a_column_of_another_case_is_told_by_the_spelling_of_the_job(warehouse, capsys):
+    attributes = {name.upper() if name == "sex" else name: one for name, one in JOB["attributes"].items()}
+    status, told = checked(warehouse, capsys, attributes=attributes)
+    assert status == 2
+    assert "has the column 'sex', which the job does not name; give it a role under attributes" in told
+    assert "'sex' is 'SEX' of the job but for case or blanks: write it there as it is in the source" in told
+
+
 GOES_WRONG = {
     "down": ({"conn_id": "down", "table": "stays"}, 1, "nothing listens at the host and port"),
     "no table": ({"conn_id": "warehouse", "table": "stay"}, 2, "no such table: stay"),

@@ -174,7 +174,7 @@ def test_query(monkeypatch, tmp_path, transport):
 @pytest.mark.parametrize(
     ("columns", "reason"),
     [
-        ("age", "query: lacks the column 'persons', 'sex'; it must have 'persons', 'age', 'sex' and no other"),
+        ("age", "query: lacks the columns 'persons', 'sex'; it must have 'persons', 'age', 'sex' and no other"),
         ("age, sex, 1 AS persons, id", "query: has the column 'id'; it must have"),
         ("age, sex AS gender, 1 AS persons", "query: has the column 'gender' and lacks the column 'sex'; it must have"),
         ("age, sex, 1 AS persons", ""),
@@ -209,6 +209,14 @@ def test_a_renamed_column_is_told_with_its_old_name(monkeypatch, tmp_path, old, 
     sqlite_connection(monkeypatch, tmp_path / "w.db", [(1, 30, "f", "I10")], columns)
     with pytest.raises(AirflowFailException, match=f"a new name of '{old}', rename that"):
         extract(tmp_path)
+
+
+def test_a_column_of_another_case_is_told_by_the_spelling_of_the_job(monkeypatch, tmp_path):
+    sqlite_connection(monkeypatch, tmp_path / "w.db", [(1, 30, "f", "I10", "a")], "id, Age, SEX, diagnosis, ward")
+    told = r"has the columns 'Age', 'SEX', 'ward', which the job does not name; give each a role"
+    with pytest.raises(AirflowFailException, match=told) as problem:
+        extract(tmp_path)
+    assert "'Age' is 'age' of the job, 'SEX' is 'sex' of the job but for case or blanks" in str(problem.value)
 
 
 def test_missing_column(monkeypatch, tmp_path):

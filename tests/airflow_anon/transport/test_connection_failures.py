@@ -144,9 +144,31 @@ def test_a_text_that_only_looks_like_it_is_no_failed_connection(problem):
     assert not isinstance(caught.value, AirflowFailException)
 
 
+class ServerError(Exception):
+    """An error of a server, with its SQLSTATE."""
+
+    def __init__(self, text, sqlstate):
+        super().__init__(text)
+        self.sqlstate = sqlstate
+
+
+@pytest.mark.parametrize(("state", "is_told"), [("42P01", True), ("42S02", True), ("3F000", True), ("42703", False)])
+def test_how_a_table_is_found_is_told_to_whoever_reads(state, is_told):
+    """PostgreSQL folds names of a query to lower case, but those of a job are quoted: "CLINIC.STAYS" is another one."""
+    with pytest.raises(AirflowFailException) as caught, database_errors("reading t", reads=True):
+        raise ServerError('relation "CLINIC.STAYS" does not exist', state)
+    assert ("capitals count" in str(caught.value)) is is_told
+    with pytest.raises(AirflowException) as caught, database_errors("writing t"):
+        raise ServerError('relation "stays" does not exist', state)
+    assert "capitals" not in str(caught.value)
+
+
 @BOTH
 def test_a_missing_table_ends_the_task_at_once(monkeypatch, tmp_path, transport):
     sqlite3.connect(tmp_path / "w.db").close()
     problem = failure(monkeypatch, tmp_path, transport, conn_type="sqlite", host=str(tmp_path / "w.db"))
     assert isinstance(problem, AirflowFailException)
-    assert str(problem).endswith("no such table: person")
+    assert "no such table: person; correct the name" in str(problem)
+    assert str(problem).endswith(
+        "capitals count, and a table outside of the search path needs its schema, as in clinic.stays"
+    )
