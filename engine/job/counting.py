@@ -321,9 +321,11 @@ def _column_problems(named: Sequence[str], released: Sequence[str], source: Tabl
     unnamed = [place for place in unnamed if place not in nearly]
     if unnamed:
         # nor are these names: after an unbalanced quote the header goes on into the records
+        is_one = len(unnamed) == 1
         yield (
-            f"source: its columns {_places(unnamed)} of {len(source.schema.names)} are not named in the job; give each "
-            "a role under attributes (identifying columns are dropped), or check the quoting of the header"
+            f"source: {'column' if is_one else 'columns'} number {_places(unnamed)} of its {len(source.schema.names)} "
+            f"{'is' if is_one else 'are'} not named in the job; give {'it' if is_one else 'each'} a role under "
+            "attributes (identifying columns are dropped), or check the quoting of the header"
         )
     missing = sorted(set(released) - present - set(nearly.values()))
     if missing:

@@ -599,6 +599,10 @@ def load_job(source: str | Path | Mapping[str, Any] | Job) -> Job:
         return source
     if isinstance(source, Mapping):
         return _located(parse(Job, expanded(source, Path.cwd(), "job"), "job"), Path.cwd())
+    if isinstance(source, str) and "\n" in source:
+        raise InvalidJob(
+            "job: is the text of a job file; give the path of the file, or the mapping that yaml.safe_load makes of it"
+        )
     path = Path(source)
     return _located(parse(Job, job_document(path), _where(path)), path.resolve().parent)
 

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from engine.backends.warehouse import Warehouse
-from engine.errors import EngineError, InvalidData
+from engine.errors import EngineError, InvalidData, InvalidJob
 from engine.job.counting import column_problems, open_source_unchecked
 from engine.job.job import Job, load_job
 from engine.job.linked_source import linked_source
@@ -85,8 +85,10 @@ def check(
     Raises
     ------
     InvalidJob, InvalidData
-        The job cannot be loaded, or its source cannot be opened: then nothing more is known.
+        The job cannot be loaded, or its source cannot be opened: then nothing more is known; or `most` is below 1.
     """
+    if most is not None and most < 1:
+        raise InvalidJob(f"most: is {most}, must be at least 1, or None for all records")
     job = load_job(job)
     source = open_source_unchecked(job, table)
     is_sample = False

@@ -104,9 +104,13 @@ def verify(
 
     Raises
     ------
+    InvalidJob
+        The job is no `Job`.
     InvalidData
         The table is something else, or a file that cannot be read.
     """
+    if isinstance(job, str | Path | Mapping):
+        raise InvalidJob(f"job: is a {type(job).__name__}; give the Job that engine.load_job makes of it")
     release = table if isinstance(table, ClassTable) else release_of(job, table)
     columns = _columns(release.schema, job)
     if not columns.holds:

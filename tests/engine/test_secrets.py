@@ -123,7 +123,7 @@ def test_a_header_with_an_unbalanced_quote(tmp_path):
     (tmp_path / "job.yaml").write_text(json.dumps(document("source.csv")))
     text = said(lambda: run(tmp_path / "job.yaml"))
     assert PLANTED not in text
-    assert "source: its columns 3 of 3 are not named in the job" in text
+    assert "source: column number 3 of its 3 is not named in the job" in text
     assert "the quoting of the header" in text
 
 
@@ -148,7 +148,7 @@ NESTED = pa.array([{PLANTED: 1}] * 2)
         ({"place": not_utf8(b"30", PLANTED.encode() + b"\xff")}, "column 'place': holds text that is not UTF-8"),
         ({"place": not_utf8(b"30", b"\xff").dictionary_encode()}, "column 'place': holds text that is not UTF-8"),
         ({"age": NESTED}, "column 'age': type struct has no text form"),
-        ({PLANTED: ["x", "y"]}, "source: its columns 4 of 4 are not named in the job"),
+        ({PLANTED: ["x", "y"]}, "source: column number 4 of its 4 is not named in the job"),
     ],
 )
 def test_parquet(tmp_path, columns, message):

@@ -36,7 +36,7 @@ def html(report: Mapping[str, Any]) -> str:
     Returns
     -------
     str
-        An HTML document of at least 5 MB (plotly.js), larger with more policies and groups. Write it as UTF-8 and do
+        An HTML document of about 5 MB (plotly.js), larger with more policies and groups. Write it as UTF-8 and do
         not change line ends, because the hashes cover them.
     """
     from plotly.offline import get_plotlyjs  # noqa: PLC0415 (heavy, and needed for nothing but this page)

@@ -97,7 +97,7 @@ INVALID = {
     "unnamed column": (
         {},
         "person_id,age,diagnosis,phone\n1,21,u,4711\n",
-        "its columns 4 of 4 are not named in the job",
+        "column number 4 of its 4 is not named in the job",
     ),
     "missing column": ({}, "person_id,age\n1,21\n", "'diagnosis': named in the job but not in the source"),
     "no header": ({}, "4711,21,u\n4711,22,v\n", "holds none of the job's columns"),

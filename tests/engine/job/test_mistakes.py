@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import yaml
 
-from engine import InvalidJob, load_job
+from engine import InvalidJob, load_job, verify
 from engine.job.job import Job
 
 BASE: dict[str, Any] = {
@@ -169,3 +170,17 @@ def test_a_date_is_a_day(date):
 )
 def test_the_form_of_a_key_is_told(changes, text):
     assert text in refusal(**changes)
+
+
+def test_the_text_of_a_job_is_no_path():
+    text = yaml.safe_dump(BASE)
+    with pytest.raises(InvalidJob) as problem:
+        load_job(text)
+    assert str(problem.value).startswith("job: is the text of a job file; give the path of the file, or the mapping")
+    assert load_job(yaml.safe_load(text)).name == "people"
+
+
+@pytest.mark.parametrize("job", ["people.yaml", BASE])
+def test_a_verification_takes_a_job_that_was_read(job):
+    with pytest.raises(InvalidJob, match=r"job: is a (str|dict); give the Job that engine\.load_job makes of it"):
+        verify("release", job)

@@ -95,7 +95,7 @@ def test_all_problems_are_told_in_one_round():
     told = "\n".join(found.problems)
     assert (found.exit_code, found.published) == (2, None)
     for text in (
-        "its columns 1 of 5 are not named in the job",
+        "column number 1 of its 5 is not named in the job",
         "columns 'gone': named in the job but not in the source",
         "attributes.age.minimum_level: is 7, the hierarchy ends at 4",
         "column 'age': 9 distinct values in 45 records have no entry",
@@ -178,7 +178,7 @@ def test_a_composed_letter_is_the_same_as_one_of_two_characters():
 def test_a_column_that_the_job_names_too_is_another_one():
     table = TABLE.assign(Sex="x")
     (told, *_) = check(JOB, table).problems
-    assert told.startswith("source: its columns 5 of 5 are not named in the job")
+    assert told.startswith("source: column number 5 of its 5 is not named in the job")
 
 
 def test_values_are_shown_only_when_asked_for():
@@ -252,3 +252,18 @@ def test_numbers_are_coded_once(monkeypatch):
     job = {**JOB, "attributes": {**JOB["attributes"], "age": coded}}
     assert check(job, TABLE).problems == ()
     assert len(sources) == 1
+
+
+@pytest.mark.parametrize("most", [0, -1])
+def test_no_records_are_no_sample(most):
+    """The table was told to be empty."""
+    with pytest.raises(InvalidJob, match=f"most: is {most}, must be at least 1"):
+        check(JOB, TABLE, most)
+
+
+def test_columns_that_the_job_does_not_name_are_told_by_their_places():
+    """Not by their names, which are cells of a file without a header; and '3 of 9' would count them."""
+    text = "source: columns number 5, 6 of its 6 are not named in the job; give each a role"
+    assert check(JOB, TABLE.assign(ward="a", town="b")).problems[0].startswith(text)
+    text = "source: column number 5 of its 5 is not named in the job; give it a role"
+    assert check(JOB, TABLE.assign(ward="a")).problems[0].startswith(text)

@@ -144,3 +144,11 @@ def test_a_fraction_out_of_range_is_refused(fraction):
 def test_what_does_not_go_with_a_sample_is_refused(changes, words):
     with pytest.raises(InvalidJob, match=words):
         job(**changes)
+
+
+@pytest.mark.parametrize("name", ["rows_key", "release_key"])
+@pytest.mark.parametrize("key", [b"", b"x", bytes(31), bytes(33), "0" * 32])
+def test_a_key_that_is_too_short_to_be_random_is_refused(name, key):
+    """An empty one was taken for none, and one of a byte is guessed by 256 draws of the sample."""
+    with pytest.raises(InvalidJob, match=rf"{name}: must be 32 random bytes, such as secrets\.token_bytes\(32\) makes"):
+        run(job(), table=stays(), **{name: key})
