@@ -81,7 +81,7 @@ def deidentification_task_group(
     Examples
     --------
     >>> with DAG("nightly", schedule="@daily"):
-    ...     deidentification_task_group("jobs/hospital_stays.yaml")  # doctest: +SKIP
+    ...     deidentification_task_group("/opt/airflow/dags/jobs/hospital_stays.yaml")  # doctest: +SKIP
     """
     job = load_job(job)
     _check_source(job)

@@ -47,7 +47,7 @@ def tables_dag(dag_id: str, folder: str | Path, **overrides: Any) -> DAG:
 
     Examples
     --------
-    >>> dag = tables_dag("clinic_tables", "jobs/clinic", schedule="15 2 * * *", max_active_tasks=4)  # doctest: +SKIP
+    >>> dag = tables_dag("clinic_tables", "/opt/airflow/dags/jobs/clinic", max_active_tasks=4)  # doctest: +SKIP
     """
     refuse_run_timeout(overrides)
     arguments: dict[str, Any] = {

@@ -80,7 +80,7 @@ class ApproveReleaseOperator(HITLOperator):
     --------
     >>> ApproveReleaseOperator(
     ...     task_id="approve",
-    ...     job="dags/jobs/hospital_stays.yaml",
+    ...     job="/opt/airflow/dags/jobs/hospital_stays.yaml",
     ...     release="{{ ti.xcom_pull('deidentify')['release'] }}",
     ...     manifest_sha256="{{ ti.xcom_pull('deidentify')['manifest_sha256'] }}",
     ... )  # doctest: +SKIP

@@ -95,7 +95,7 @@ class DeidentifyTableOperator(EndedWhenKilled):
     --------
     >>> DeidentifyTableOperator(
     ...     task_id="deidentify",
-    ...     job="dags/jobs/hospital_stays.yaml",
+    ...     job="/opt/airflow/dags/jobs/hospital_stays.yaml",
     ...     source=extract.output["path"],
     ...     staging=prepare.output,
     ... )  # doctest: +SKIP

@@ -70,7 +70,7 @@ class DeidentifyInWarehouseOperator(EndedWhenKilled):
     --------
     >>> DeidentifyInWarehouseOperator(
     ...     task_id="deidentify",
-    ...     job="dags/jobs/stays_in_warehouse.yaml",
+    ...     job="/opt/airflow/dags/jobs/stays_in_warehouse.yaml",
     ...     staging=prepare.output,
     ... )  # doctest: +SKIP
     """

@@ -70,7 +70,7 @@ class RiskUtilityFrontierOperator(EndedWhenKilled):
     --------
     >>> RiskUtilityFrontierOperator(
     ...     task_id="frontier",
-    ...     job="dags/jobs/hospital_stays.yaml",
+    ...     job="/opt/airflow/dags/jobs/hospital_stays.yaml",
     ...     source=extract.output["path"],
     ... )  # doctest: +SKIP
     """

@@ -82,7 +82,7 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
     --------
     >>> PublishReleaseOperator(
     ...     task_id="publish",
-    ...     job="dags/jobs/hospital_stays.yaml",
+    ...     job="/opt/airflow/dags/jobs/hospital_stays.yaml",
     ...     release="{{ ti.xcom_pull('deidentify')['release'] }}",
     ...     manifest_sha256="{{ ti.xcom_pull('deidentify')['manifest_sha256'] }}",
     ...     validation_sha256="{{ ti.xcom_pull('validate')['validation_sha256'] }}",

@@ -76,7 +76,7 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
     --------
     >>> RecordAttemptOperator(
     ...     task_id="record_attempt",
-    ...     job="dags/jobs/hospital_stays.yaml",
+    ...     job="/opt/airflow/dags/jobs/hospital_stays.yaml",
     ...     tasks=["extract", "deidentify", "validate", "publish"],
     ... )  # doctest: +SKIP
     """

@@ -80,7 +80,7 @@ class ValidateReleaseOperator(ValidateLineage, EndedWhenKilled):
     --------
     >>> ValidateReleaseOperator(
     ...     task_id="validate",
-    ...     job="jobs/adult_nightly.yaml",
+    ...     job="/opt/airflow/dags/jobs/adult_nightly.yaml",
     ...     release="{{ ti.xcom_pull('deidentify')['release'] }}",
     ...     manifest_sha256="{{ ti.xcom_pull('deidentify')['manifest_sha256'] }}",
     ...     source="{{ ti.xcom_pull('extract')['path'] }}",

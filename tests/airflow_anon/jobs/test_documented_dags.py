@@ -1,4 +1,4 @@
-"""The DAG files of docs/operators.md do what they say, from another working directory than theirs."""
+"""The DAG files of the documents do what they say, from another working directory than theirs."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ WARD = {
 }
 
 
-def shown(word):
-    """Give the code of the page that has a word."""
-    (code,) = [
-        code for code in re.findall(r"^```python\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL) if word in code
-    ]
+def shown(word, page="operators"):
+    """Give the code of a page that has a word."""
+    text = (ROOT / f"docs/{page}.md").read_text(encoding="utf-8")
+    codes = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    (code,) = [code for code in codes if word in code]
     return code
 
 
@@ -50,9 +50,9 @@ def dag_file(tmp_path, monkeypatch):
     monkeypatch.setenv("AIRFLOW_ANON_SHARE", str(tmp_path / "share"))
     monkeypatch.setenv("AIRFLOW_ANON_STAGING", str(tmp_path / "staging"))
 
-    def made(word):
+    def made(word, page="operators"):
         path = dags / "own.py"
-        path.write_text(shown(word), encoding="utf-8")
+        path.write_text(shown(word, page), encoding="utf-8")
         return runpy.run_path(str(path))
 
     return made
@@ -72,6 +72,19 @@ def test_many_tables_in_one_dag(dag_file):
     dag = dag_file("clinic_tables")["dag"]
     assert "hospital-stays.extract" in dag.task_ids
     assert dag.get_task("hospital-stays.extract").pool == "warehouse"
+
+
+def test_a_dag_with_alerts(dag_file):
+    pytest.importorskip("airflow.providers.smtp")
+    made = dag_file("SmtpNotifier", "alerts")
+    assert made["dag"].on_success_callback == made["dag"].on_failure_callback == made["alert"]
+
+
+def test_the_three_dag_files_of_an_installation(dag_file):
+    assert {"hospital-stays", "demographics-with-diagnosis"} <= set(dag_file("globals()", "install"))
+    dag_file("check_job_files", "install")
+    frontier = dag_file("frontier_dag", "install")["dag"]
+    assert any(task.endswith(".frontier") for task in frontier.task_ids)
 
 
 @pytest.fixture
