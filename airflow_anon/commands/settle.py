@@ -10,10 +10,10 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_anon.ledger.address import open_ledger
 from airflow_anon.publication.errors import ledger_errors
-from airflow_anon.publication.settle import record_cut_off, settle
+from airflow_anon.publication.settle import lead_readers_to, record_cut_off, settle
 
 if TYPE_CHECKING:
-    from airflow_anon.ledger import Ledger, Pending
+    from airflow_anon.ledger import Entry, Ledger
 
 UMASK = 0o022
 """Of a share in which nothing is made but the link to a release that is there."""
@@ -31,14 +31,18 @@ def add_settle(commands: Any) -> None:
 def _run(options: argparse.Namespace) -> int:
     with ledger_errors():
         ledger = open_ledger(options.ledger)
-        pending = _found(ledger, options.release)
-    entry = settle(pending, ledger, UMASK)
-    release = f"release {pending.release_id} of {pending.job}"
+        if not ledger.exists():
+            raise AirflowFailException(f"ledger {ledger.address}: does not exist, so there is nothing to settle")
+        job, _, release_id = options.release.rpartition("/")
+        pending = next((one for one in ledger.pending(job) if one.release_id == release_id), None)
+    entry = _settled_before(ledger, job, release_id) if pending is None else settle(pending, ledger, UMASK)
+    release = f"release {release_id} of {job}"
     if entry is not None:
         sys.stdout.write(
             f"{release} is complete (entry {entry.sequence}): readers get it, unless they have a newer one\n"
         )
         return 0
+    assert pending is not None  # noqa: S101 (else it has an entry)
     entry = record_cut_off(pending, ledger, _MESSAGE)
     sys.stdout.write(
         f"{release} was not complete: it is taken back, and its attempt is failed (entry {entry.sequence})\n"
@@ -46,21 +50,30 @@ def _run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _found(ledger: Ledger, text: str) -> Pending:
-    """Return a pending publication by its job and release.
+def _settled_before(ledger: Ledger, job: str, release_id: str) -> Entry:
+    """Lead readers to a release that has its entry: somebody was cut off between the two, or repeats the command.
 
     Raises
     ------
     AirflowFailException
-        There is none.
+        It has no entry, or was taken out of the share since.
+    AirflowException
+        A share cannot be written.
     """
-    if not ledger.exists():
-        raise AirflowFailException(f"ledger {ledger.address}: does not exist, so there is nothing to settle")
-    job, _, release_id = text.rpartition("/")
-    found = next((one for one in ledger.pending(job) if one.release_id == release_id), None)
-    if found is None:
+    with ledger_errors():
+        entry = ledger.released(job, release_id)
+        withdrawn = ledger.withdrawal(job, release_id)
+    if withdrawn is not None:
         raise AirflowFailException(
-            f"release {text!r}: no publication of it is pending; write it as JOB/RELEASE, as `airflow-anon ledger "
-            "verify` lists those that are"
+            f"release {release_id} of {job}: was {withdrawn.outcome} (entry {withdrawn.sequence} of the ledger), so "
+            "there is nothing to settle; trigger a new run"
         )
-    return found
+    if entry is None:
+        raise AirflowFailException(
+            f"release {job}/{release_id}: no publication of it is pending, and it has no entry: it was taken back, or "
+            "never begun; write it as JOB/RELEASE, as `airflow-anon ledger verify` lists those that are pending"
+        )
+    with ledger_errors():
+        document = ledger.document(entry.sequence)
+    lead_readers_to(document, ledger, UMASK)
+    return entry

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow_anon.ledger.cli_text import shown
-from airflow_anon.ledger.delivery import FINE, NOT_RECORDED, delivery_of
+from airflow_anon.ledger.delivery import FINE, NOT_RECORDED, LinkState, delivery_of
 from airflow_anon.ledger.entry import GIVEN_UP
 from airflow_anon.ledger.errors import LedgerError
 from airflow_anon.ledger.expected_file import ADDED, MATCHES, UNREACHABLE
 from airflow_anon.ledger.form import read
 from airflow_anon.ledger.given_up import MADE_ANEW, given_up, given_up_of, is_there, left_of
 from airflow_anon.ledger.released_places import places_of
-from airflow_anon.ledger.share_check import FileState, check_files
+from airflow_anon.ledger.share_check import HARMS, FileState, check_files
 from airflow_anon.ledger.share_orphans import orphans, unknown_releases
 from airflow_anon.transport.address import give_up_command, parent_of
 from airflow_anon.transport.release_files import CURRENT
@@ -180,12 +180,22 @@ def _delivered(ledger: Ledger, entry: Entry, document: dict[str, Any], lost: Seq
     found = delivery_of(ledger, entry, form, lost=lost)
     states = []
     if found.link is not None:
-        states.append(FileState(name=CURRENT, sha256=None, state=found.link.state))
-    states += [FileState(name=f"{CURRENT} in {one.place}", sha256=None, state=one.state) for one in found.also]
+        states.append(_link_state(ledger, entry, CURRENT, found.link))
+    states += [_link_state(ledger, entry, f"{CURRENT} in {one.place}", one) for one in found.also]
     if found.table is not None:
         name = f"table {found.table.table} of {found.table.conn_id!r}"
         states.append(FileState(name=name, sha256=found.table.sha256, state=found.table.state, why=found.table.why))
     return [one for one in states if one.state not in FINE]
+
+
+def _link_state(ledger: Ledger, entry: Entry, name: str, link: LinkState) -> FileState:
+    """Return the state of a link, and what leads readers to a release that was cut off after its entry."""
+    is_off = link.state in HARMS and ledger.withdrawal(entry.job, str(entry.release_id)) is None
+    why = (
+        "if nobody changed it, its publication was cut off after the entry: clear its run, or say `airflow-anon settle "
+        f"{entry.job}/{entry.release_id}`"
+    )
+    return FileState(name=name, sha256=None, state=link.state, why=why if is_off else None)
 
 
 def _status(found: dict[str, Any]) -> int:
@@ -207,7 +217,8 @@ def _lines(address: str, found: dict[str, Any], status: int) -> list[str]:
         if file["folder"] is not None:
             continue
         if file["name"] == CURRENT:
-            lines.append(f"LINK      {CURRENT} does not lead readers of {file['job']} to entry {file['sequence']}")
+            why = f"; {file['why']}" if file["why"] else ""
+            lines.append(f"LINK      {CURRENT} does not lead readers of {file['job']} to entry {file['sequence']}{why}")
             continue
         why = f": {file['why']}" if file["why"] else ""
         lines.append(f"FILE      {file['name']} of entry {file['sequence']} ({file['job']}): {file['state']}{why}")

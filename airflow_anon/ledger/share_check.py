@@ -39,7 +39,7 @@ class FileState:
     hashed : bool
         Whether its content was hashed; otherwise only its size was compared.
     why : str or None
-        Of a table that is unreachable why, and what to do.
+        Of a table that is unreachable, and of a link that leads elsewhere, why that may be, and what to do.
     """
 
     name: str

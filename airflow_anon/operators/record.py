@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -22,7 +22,7 @@ from airflow_anon.run.approval import XCOM_KEY
 from airflow_anon.run.check_only import was_check
 from airflow_anon.run.facts import ENDED, attempt_of, has_ended, run_facts
 from airflow_anon.run.refusal import reason_of
-from airflow_anon.run.release_id import release_id, run_digest
+from airflow_anon.run.release_id import release_id, release_id_of, run_digest
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -212,24 +212,45 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
             self.log.warning("The publication of release %s stays pending: %s", pending.release_id, problem)
 
     def _remove_earlier_leftovers(self, ledger: Ledger, job: Job, context: Context) -> None:
-        """Remove hidden leftovers in the share of processes that outlived their run; nothing else removes them."""
+        """Remove what earlier runs left in the share, hidden or as a table that waits; nothing else removes it.
+
+        A process may have outlived its run, or the share could not be written when its run ended.
+        """
         from airflow_anon.ledger.entry import is_of_another  # noqa: PLC0415 (heavy imports belong into execute)
         from airflow_anon.publication.errors import ledger_errors  # noqa: PLC0415
-        from airflow_anon.publication.settle import hidden_leftovers  # noqa: PLC0415
 
+        own, airflow = release_id(context), airflow_id()
+        hidden, is_left = self._left(job, ledger)
+        with ledger_errors():
+            entries = ledger.of_job(job.name) if hidden or is_left is not None else []
+        for entry in entries:
+            if entry.dag_id != context["dag_run"].dag_id:
+                continue
+            digest = run_digest(entry.dag_id, entry.run_id)
+            theirs = {identity for identity in hidden if identity.endswith(digest)}
+            if is_left is not None or theirs:
+                with ledger_errors():
+                    document = ledger.document(entry.sequence)
+                identity = entry.release_id or release_id_of(document["run"])
+                if identity is not None and is_left is not None and is_left(identity):
+                    theirs.add(identity)
+                if theirs - {own} and not is_of_another(document, airflow):
+                    self._remove_if_ended(entry, ledger, job, min(theirs), context)
+
+    def _left(self, job: Job, ledger: Ledger) -> tuple[set[str], Callable[[str], bool] | None]:
+        """Return the ids of releases with hidden files, and what tells of an id whether a table of it was left."""
+        from airflow_anon.publication.settle import hidden_leftovers, tables_left  # noqa: PLC0415 (heavy imports)
+
+        hidden, is_left = set(), None
         try:
-            found = hidden_leftovers(job, ledger, self.umask) - {release_id(context)}
+            hidden = hidden_leftovers(job, ledger, self.umask)
         except (AirflowException, OSError) as problem:
             self.log.warning("The share was not searched for hidden leftovers: %s", problem)
-            return
-        with ledger_errors():
-            entries = ledger.of_job(job.name) if found else []
-        airflow = airflow_id()
-        for entry in entries:
-            theirs = [identity for identity in found if identity.endswith(run_digest(entry.dag_id, entry.run_id))]
-            is_own = entry.dag_id == context["dag_run"].dag_id
-            if theirs and is_own and not is_of_another(ledger.document(entry.sequence), airflow):
-                self._remove_if_ended(entry, ledger, job, theirs[0], context)
+        try:
+            is_left = tables_left(job)
+        except AirflowException as problem:
+            self.log.warning("The share was not searched for tables that were left: %s", problem)
+        return hidden, is_left
 
     def _remove_if_ended(self, entry: Entry, ledger: Ledger, job: Job, identity: str, context: Context) -> None:
         try:

@@ -163,6 +163,21 @@ def remove_leftovers(job: Job, release_id: str, ledger: Ledger, umask: int) -> N
             SqlShare(hook, output.table, made_inside=job.backend == "sql").remove_leftovers(release_id)
 
 
+def tables_left(job: Job) -> Callable[[str], bool] | None:
+    """Return what tells of a release id whether a table of it waits in the job's SQL share, or was left there.
+
+    Raises
+    ------
+    AirflowException
+        The database of the share failed.
+    """
+    output = job.output
+    if output.conn_id is None:
+        return None
+    with table_errors(output.conn_id, output.table) as hook:
+        return SqlShare(hook, output.table, made_inside=job.backend == "sql").leftovers()
+
+
 def hidden_leftovers(job: Job, ledger: Ledger, umask: int) -> set[str]:
     """Return the ids of releases that readers do not get, and that have files in the job's share folder."""
     return set().union(*(share.leftovers() for share in shares_of(job, umask, ledger)))

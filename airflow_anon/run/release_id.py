@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -20,8 +21,17 @@ def release_id(context: Context) -> str:
     the same when the run is cleared and runs again.
     """
     run = context["dag_run"]
-    moment = (run.logical_date or run.run_after).astimezone(dt.timezone.utc)
-    return f"{moment:%Y%m%dT%H%M%SZ}-{run_digest(run.dag_id, run.run_id)}"
+    return _id(run.logical_date or run.run_after, run.dag_id, run.run_id)
+
+
+def release_id_of(run: Mapping[str, Any]) -> str | None:
+    """Return the release id of a run as the ledger's documents have it; None if it has no date."""
+    told = run.get("logical_date") or run.get("run_after")
+    return None if told is None else _id(dt.datetime.fromisoformat(told), run["dag_id"], run["run_id"])
+
+
+def _id(moment: dt.datetime, dag_id: str, run_id: str) -> str:
+    return f"{moment.astimezone(dt.timezone.utc):%Y%m%dT%H%M%SZ}-{run_digest(dag_id, run_id)}"
 
 
 def run_digest(dag_id: str, run_id: str) -> str:

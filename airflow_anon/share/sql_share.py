@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from airflow_anon.share.sql_comments import Comments
 
 Outcome = Literal["loaded", "present", "older"]
+_WAITING = "load_"
+"""How the name of a table begins that holds a release until it is published."""
 _log = logging.getLogger(__name__)
 
 
@@ -257,9 +259,19 @@ class SqlShare:
         """Remove the staging table left by a killed try to load the release, and what says whose its records are."""
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
-        name = self.staging_name(release_id)
-        for left in (name, people_name(name)):
+        for left in self._waiting_names(release_id):
             sa.Table(left, sa.MetaData(), schema=self.waiting).drop(self.engine, checkfirst=True)
+
+    def leftovers(self) -> Callable[[str], bool] | None:
+        """Return what tells of a release id whether a table of it waits, or was left; None if there is no such table.
+
+        The names do not tell whose they are.
+        """
+        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+        every = sa.inspect(self.engine).get_table_names(schema=self.waiting)
+        names = {name for name in every if name.startswith(_WAITING)}
+        return (lambda release_id: not names.isdisjoint(self._waiting_names(release_id))) if names else None
 
     def manifest_of(self, release_id: str) -> str | None:
         """Return the hash of the manifest of a loaded release, None if the release was never loaded."""
@@ -340,7 +352,11 @@ class SqlShare:
     def staging_name(self, release_id: str) -> str:
         """Return the name of the table that holds a release until it is published."""
         digest = hashlib.sha256(f"{self.name}/{release_id}".encode()).hexdigest()
-        return f"load_{digest[:16]}"
+        return f"{_WAITING}{digest[:16]}"
+
+    def _waiting_names(self, release_id: str) -> tuple[str, str]:
+        name = self.staging_name(release_id)
+        return name, people_name(name)
 
     def _switch(
         self,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import time
 
 import pytest
-from airflow.providers.common.compat.sdk import AirflowFailException
+import sqlalchemy as sa
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 from airflow.providers.standard.operators.python import PythonOperator
 from airflow.sdk import DAG
 from sqlalchemy import create_engine, text
@@ -20,6 +22,7 @@ from airflow_anon.operators import record
 from airflow_anon.run import facts
 from airflow_anon.run.airflow_id import airflow_id
 from airflow_anon.share import sql_share
+from airflow_anon.share.folder_share import FolderShare
 from tests.airflow_anon.publication.publishing import run_context
 from tests.airflow_anon.publication.test_review import NOT_FOUND, UNREACHABLE, cut_off, world
 
@@ -152,6 +155,53 @@ def test_the_hidden_leftovers_of_another_airflows_run_are_left(world, monkeypatc
     assert not hidden.exists()
 
 
+def goes_away(monkeypatch):
+    """Let the database of the share go while a release is loaded: what is there by then cannot be dropped."""
+
+    def fails(*_, **__):
+        raise OSError(errno.ECONNRESET, "gone")
+
+    def load(*_, **__):
+        monkeypatch.setattr(sa.Table, "drop", fails)
+        fails()
+
+    monkeypatch.setattr(sql_share, "load", load)
+
+
+@pytest.mark.parametrize("world", ["both", "table"], indirect=True)
+def test_a_table_that_could_not_be_dropped_is_dropped_by_the_next_run(world, monkeypatch):
+    """The database is away still when the run ends."""
+    with monkeypatch.context() as patched:
+        goes_away(patched)
+        with pytest.raises(AirflowException):
+            world.publish()
+        assert world.record() == "failed"
+    assert len(waiting(world)) == 1
+    world.publish(3)
+    assert world.record(day=3, state="success") == "released"
+    assert waiting(world) == []
+    assert world.outcomes() == ["released", "failed", "released"]
+
+
+@pytest.mark.parametrize("world", ["both"], indirect=True)
+def test_a_table_of_a_run_that_goes_on_is_left_to_it(world, monkeypatch):
+    with monkeypatch.context() as patched:
+        goes_away(patched)
+        with pytest.raises(AirflowException):
+            world.publish()
+        assert world.record() == "failed"
+    assert world.record(day=3, other_run="running") == "failed"
+    assert len(waiting(world)) == 1
+
+
+def waiting(world):
+    """Name the tables of releases that wait."""
+    engine = create_engine(f"sqlite:///{world.folder}/research.db")
+    names = [name for name in sa.inspect(engine).get_table_names() if name.startswith("load_")]
+    engine.dispose()
+    return names
+
+
 def settled(capsys, *arguments):
     capsys.readouterr()
     status = main(["settle", *arguments])
@@ -182,7 +232,41 @@ def test_somebody_completes_on_the_command_line_what_is_whole(world, monkeypatch
     assert (status, "is complete (entry 2)" in said) == (0, True)
     assert world.outcomes() == ["released", "released"]
     status, said = settled(capsys, f"stays/{world.today}")
-    assert (status, "no publication of it is pending" in said) == (2, True)
+    assert (status, "is complete (entry 2)" in said) == (0, True)
+    assert world.outcomes() == ["released", "released"]
+
+
+def test_what_was_never_begun_is_not_settled(world, capsys):
+    status, said = settled(capsys, "stays/20990101T000000Z-00000000")
+    assert (status, "no publication of it is pending, and it has no entry" in said) == (2, True)
+
+
+def test_somebody_leads_readers_on_the_command_line_to_what_was_cut_off_after_its_entry(world, monkeypatch, capsys):
+    """No row is pending then, and no run may come for a day."""
+    cut_off(world, monkeypatch, FolderShare, "make_current")
+    assert (world.share / "current").readlink().name != world.today
+    capsys.readouterr()
+    assert ledger_main(["verify", "--files"]) == 4
+    assert f"cut off after the entry: clear its run, or say `airflow-anon settle stays/{world.today}`" in (
+        capsys.readouterr().out
+    )
+    assert settled(capsys, f"stays/{world.today}")[0] == 0
+    assert (world.share / "current").readlink().name == world.today
+    assert ledger_main(["verify", "--files"]) == 0
+    assert world.outcomes() == ["released", "released"]
+
+
+def test_a_recalled_release_is_not_settled(world, monkeypatch, capsys):
+    """Readers would be led to it; `verify` names no such command either."""
+    world.publish()
+    assert main(["recall", f"stays/{world.today}", "--reason", "wrong join"]) == 0
+    (world.share / world.today).mkdir()
+    (world.share / "current").symlink_to(world.today)
+    capsys.readouterr()
+    assert ledger_main(["verify", "--files"]) == 4
+    assert "airflow-anon settle" not in capsys.readouterr().out
+    status, said = settled(capsys, f"stays/{world.today}")
+    assert (status, "was recalled (entry 3" in said) == (2, True)
 
 
 def test_a_share_that_is_not_mounted_is_not_settled(world, monkeypatch, capsys):
