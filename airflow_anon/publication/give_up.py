@@ -99,14 +99,12 @@ def give_up(
     found = _all_found(ledger, share, told)
     made = []
     for job, of_job in found.items():
-        new = _not_given_up(ledger, share, job, {name: told[job][name] for name in of_job.lost})
-        if new:
-            with ledger_errors():
-                made.append(
-                    ledger.append(_document(ledger, share, job, new, {"found": of_job.words, "by": by, "why": why}))
-                )
+        lost = {name: told[job][name] for name in of_job.lost}
+        entry = _recorded(ledger, share, job, lost, {"found": of_job.words, "by": by, "why": why})
+        if entry is not None:
+            made.append(entry)
             if recorded is not None:
-                recorded(made[-1])
+                recorded(entry)
     problems: list[AirflowException] = []
     for pending in _pending(ledger, share):
         if pending.job in found and pending.release_id in found[pending.job].lost:
@@ -268,16 +266,40 @@ def _reachable(place: str) -> _NothingLost:
     )
 
 
+def _recorded(
+    ledger: Ledger, share: NamedShare, job: str, lost: Mapping[str, Entry | Pending], told: Mapping[str, str]
+) -> Entry | None:
+    """Write the entry of what a job has lost in a share; None if all of it was given up before, or is just now."""
+    run_id = f"{GIVEN_UP}__{job}__{hashlib.sha256(share.words.encode()).hexdigest()[:12]}"
+    while True:
+        # Counted before what is given up is read: of two commands at once both then write the same entry, so one does.
+        with ledger_errors():
+            earlier = sum(one.run_id == run_id for one in ledger.of_job(job, outcome=GIVEN_UP))
+        new = _not_given_up(ledger, share, job, lost)
+        if not new:
+            return None
+        document = _document(ledger, share, job, new, told, run_id=run_id, attempt=earlier + 1)
+        with ledger_errors():
+            entry = ledger.append(document)
+            if ledger.document(entry.sequence)["given_up"] == document["given_up"]:
+                return entry
+
+
 def _document(
-    ledger: Ledger, share: NamedShare, job: str, releases: Mapping[str, Entry | Pending], told: Mapping[str, str]
+    ledger: Ledger,
+    share: NamedShare,
+    job: str,
+    releases: Mapping[str, Entry | Pending],
+    told: Mapping[str, str],
+    *,
+    run_id: str,
+    attempt: int,
 ) -> dict[str, Any]:
     """Return the document of an entry: of no attempt, so its run is named after the job and a hash of the share."""
     from airflow_anon.ledger import form, form_parts, form_publication  # noqa: PLC0415 (heavy imports belong into execute)
 
-    run_id = f"{GIVEN_UP}__{job}__{hashlib.sha256(share.words.encode()).hexdigest()[:12]}"
     newest = releases[max(releases)]
     with ledger_errors():
-        earlier = len(ledger.of_run(newest.dag_id, run_id))
         known = ledger.document(newest.sequence) if hasattr(newest, "sequence") else newest.document
     of_release = form.read(known)
     with ledger_errors(), form.writing():
@@ -289,7 +311,7 @@ def _document(
                 dag_id=newest.dag_id,
                 run_id=run_id,
                 task_group="" if of_release is None else of_release.run.task_group,
-                attempt=earlier + 1,
+                attempt=attempt,
             ),
             job=form_parts.WrittenJob(sha256=None if of_release is None else of_release.job.sha256),
             smallest_class_allowed=None if of_release is None else of_release.smallest_class_allowed,

@@ -20,6 +20,7 @@ from airflow_anon.ledger.cli import main as ledger_command
 from airflow_anon.ledger.delivery import delivered
 from airflow_anon.ledger.entry import GIVEN_UP
 from airflow_anon.ledger.given_up import given_up
+from airflow_anon.publication import give_up
 from airflow_anon.publication.publish import Publication
 from airflow_anon.publication.settle import settle
 from airflow_anon.share.folder_share import FolderShare
@@ -106,6 +107,24 @@ def test_said_again_it_changes_nothing(shares, capsys):
         assert say(str(shares.folder / "two") + "/") == 0
     assert "were given up already" in capsys.readouterr().out
     assert len(open_ledger().entries()) == 2
+
+
+@pytest.mark.parametrize("step", ["_not_given_up", "_document"])
+def test_of_two_at_once_one_gives_it_up(shares, monkeypatch, step):
+    """The other one comes between any two steps of the first."""
+    shares.publish(1)
+    lose(shares, 1)
+    real, there = getattr(give_up, step), str(shares.folder / "two")
+
+    def first(*given, **named):
+        monkeypatch.setattr(give_up, step, real)
+        assert say(there, "said first") == 0
+        return real(*given, **named)
+
+    monkeypatch.setattr(give_up, step, first)
+    assert say(there) == 0
+    (entry,) = open_ledger().of_job("stays", outcome=GIVEN_UP)
+    assert open_ledger().document(entry.sequence)["given_up"]["why"] == "said first"
 
 
 def test_a_share_that_can_be_reached_is_not_given_up(shares, capsys):
