@@ -44,8 +44,10 @@ def noted(problems: list[AirflowException]) -> Iterator[None]:
     except AirflowException as problem:
         problems.append(problem)
     except OSError as problem:
-        where = problem.filename or "a share"
-        problems.append(AirflowException(f"{where}: cannot be written ({problem.strerror}); try again"))
+        # of a rename or a link the second name is the place that is written; the first one may be relative to it
+        where = problem.filename2 or problem.filename or "a share"
+        said = f"{where}: cannot be written ({problem.strerror}); let the user that runs this write there"
+        problems.append(AirflowException(f"{said}, and try again"))
 
 
 def raise_all(problems: Sequence[AirflowException]) -> None:

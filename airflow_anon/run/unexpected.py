@@ -25,13 +25,19 @@ _FULL = (
     "; make room where a run writes: in the staging folder (AIRFLOW_ANON_STAGING), in that of temporary files "
     "(TMPDIR), and in the share"
 )
+_CLOSED = (
+    "; let the user that runs the tasks write there, or mount it for writing: the staging folder, that of temporary "
+    "files, or the share"
+)
 
 Result = TypeVar("Result")
 
 
 def remedy_of(problem: OSError) -> str:
     """Return what to do about an error of the system, as the end of a sentence; empty where that is not known."""
-    return _FULL if problem.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+    if problem.errno in (errno.ENOSPC, errno.EDQUOT):
+        return _FULL
+    return _CLOSED if problem.errno in (errno.EROFS, errno.EACCES, errno.EPERM) else ""
 
 
 def in_own_words(problem: Exception, log: Any) -> Exception:

@@ -114,5 +114,5 @@ class VaultFile:
     def _refused(self, problem: sqlite3.Error) -> VaultRefused:
         return VaultRefused(
             f"series.vault {self.path}: cannot be used ({type(problem).__name__}: {problem}); if another run is using "
-            "it, wait and run again; if it is damaged, restore it"
+            "it, wait and run again; if its disk is full, make room; if it is damaged, restore it"
         )

@@ -153,12 +153,24 @@ def test_a_share_that_is_read_only_keeps_the_task_that_settles_from_no_other(sha
     with monkeypatch.context() as patched:
         read_only(patched, "make_current", shares.places[0])
         with pytest.raises(
-            AirflowException, match=r"one/stays: cannot be written \(Read-only file system\); try again"
+            AirflowException, match=r"one/stays: cannot be written \(Read-only file system\); let the user that runs"
         ):
             lead_readers_to(document, open_ledger(), 0o022)
     assert shares.named() == [1, 2, 2]
     lead_readers_to(document, open_ledger(), 0o022)
     assert shares.named() == [2, 2, 2]
+
+
+def test_the_place_that_a_link_could_not_be_written_to_is_named(shares, monkeypatch):
+    """Python names the target of a link first, which is relative to it."""
+    shares.publish(1)
+
+    def refused(link, target):
+        raise OSError(errno.EROFS, "Read-only file system", str(target), None, str(link))
+
+    monkeypatch.setattr(Path, "symlink_to", refused)
+    with pytest.raises(AirflowException, match=r"one/stays/\.current\S+: cannot be written"):
+        lead_readers_to(open_ledger().document(1), open_ledger(), 0o022)
 
 
 @pytest.mark.parametrize("step", ["hide", "remove_leftovers"])

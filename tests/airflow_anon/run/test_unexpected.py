@@ -97,9 +97,17 @@ def test_a_copy_names_the_target_too():
     assert ": /staging/data.parquet -> /share/data.parquet; make room " in str(problem)
 
 
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES, errno.EPERM])
+def test_a_place_that_may_not_be_written_is_to_be_opened(number):
+    task = Task(raising(OSError(number, "closed", "/share/data.parquet")))
+    problem, _ = task.ended(told)
+    assert f"{os.strerror(number)}: /share/data.parquet; let the user that runs the tasks write there" in str(problem)
+    assert "let the user that runs the tasks write there" in task.pushed[XCOM_KEY]["message"]
+
+
 def test_another_error_of_the_system_asks_for_no_room():
-    problem, _ = Task(raising(OSError(errno.EROFS, "read-only", "/share/data.parquet"))).ended(told)
-    assert str(problem).endswith(f"{os.strerror(errno.EROFS)}: /share/data.parquet")
+    problem, _ = Task(raising(OSError(errno.EIO, "broken", "/share/data.parquet"))).ended(told)
+    assert str(problem).endswith(f"{os.strerror(errno.EIO)}: /share/data.parquet")
 
 
 def test_the_task_that_records_is_told_the_kind():
