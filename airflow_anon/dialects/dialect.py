@@ -30,10 +30,14 @@ class Told:
     refused, cancelled, ended, busy : collection of SQLSTATEs or numbers
         The role lacks a right; a statement was ended; the transaction or the connection was; another session keeps what
         was waited for.
+    full : collection of SQLSTATEs or numbers
+        There is no room for what a statement makes.
     unfit : mapping of SQLSTATE or number to str
         What the server must be, and is not.
     grants : str
         The rights that a role needs.
+    room : str
+        Where there must be room.
     longest_statement, longest_transaction : str
         Settings that end a statement, and a transaction or connection that waits.
     """
@@ -42,8 +46,10 @@ class Told:
     cancelled: Collection[Code]
     ended: Collection[Code]
     busy: Collection[Code] = ()
+    full: Collection[Code] = ()
     unfit: Mapping[Code, str] = field(default_factory=dict)
     grants: str
+    room: str = "its disk"
     longest_statement: str
     longest_transaction: str
 

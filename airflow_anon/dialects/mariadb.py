@@ -128,12 +128,15 @@ MARIADB = Dialect(
         cancelled=(1317, 1969),
         ended=(1927, 2006, 2013, 4031),
         busy=(1205, 1213),
+        full=(1021, 1114),
         unfit={
+            1290: "the server only reads (read_only), as a replica; let the connection lead to the primary server",
             1305: "MariaDB 10.10 or later is needed, which knows RANDOM_BYTES",
             1665: "the server must write its binary log by rows or mixed; set binlog_format there",
         },
         grants="GRANT SELECT on what source names, CREATE, CREATE TEMPORARY TABLES, DROP, SELECT, INSERT on the "
         "database of the connection, and CREATE, SELECT, INSERT, DELETE on that of output.table",
+        room="the temporary files of the server (tmpdir, innodb_temp_data_file_path, tmp_disk_table_size)",
         longest_statement="max_statement_time of the user",
         longest_transaction="wait_timeout and idle_transaction_timeout",
     ),

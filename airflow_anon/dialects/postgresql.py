@@ -148,6 +148,8 @@ POSTGRESQL = Dialect(
         ended=("25P03", "25P04"),
         # no serial order, a deadlock, a lock that was not given in time
         busy=("40001", "40P01", "55P03"),
+        # a disk, and the limit of temporary files
+        full=("53100", "53400"),
         unfit={
             "25006": "the connection leads to a server or role that only reads: a standby, or one with "
             "default_transaction_read_only; let it lead to the primary server, by a role that may write",
@@ -157,6 +159,7 @@ POSTGRESQL = Dialect(
             "correct it in the source, or leave its column out",
         },
         grants="GRANT SELECT on what source names, and CREATE, USAGE ON SCHEMA of output.table",
+        room="the disk of the server, and in its temporary files (temp_file_limit of the role)",
         longest_statement="statement_timeout of the role",
         longest_transaction="idle_in_transaction_session_timeout and transaction_timeout of the role",
     ),

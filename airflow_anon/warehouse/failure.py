@@ -51,13 +51,20 @@ def _told(problem: Exception, conn_id: str | None) -> tuple[type[AirflowExceptio
         return AirflowFailException, f"{known.grants}, to the role of connection {conn_id!r}"
     if code in known.unfit:
         return AirflowFailException, known.unfit[code]
-    if code in known.busy:
-        return AirflowException, "another session uses the table, perhaps of a try that was killed; a retry begins anew"
-    if code in known.cancelled:
-        return AirflowException, (
-            f"somebody cancelled the statement, or it took longer than {known.longest_statement}; nothing of it is "
-            "left, and a retry begins anew"
-        )
+    passing = (
+        (known.busy, "another session uses the table, perhaps of a try that was killed; a retry begins anew"),
+        (known.full, f"make room in {known.room}; nothing of the statement is left, and a retry begins anew"),
+        (
+            known.cancelled,
+            (
+                f"somebody cancelled the statement, or it took longer than {known.longest_statement}; nothing of it is "
+                "left, and a retry begins anew"
+            ),
+        ),
+    )
+    for codes, advice in passing:
+        if code in codes:
+            return AirflowException, advice
     # a driver that finds the connection closed does not always know why
     if code in known.ended or getattr(problem, "connection_invalidated", False):
         return AirflowException, (

@@ -10,6 +10,7 @@ import shutil
 import threading
 import time
 from collections import Counter
+from contextlib import contextmanager
 
 import pytest
 import sqlalchemy as sa
@@ -462,6 +463,35 @@ def test_a_statement_that_is_cancelled_says_so_and_leaves_nothing(world):
 
 
 @pytest.mark.thorough
+@contextmanager
+def set_to(server, **settings):
+    """Set variables of the server, and set them back."""
+    before = {name: server.run(f"SELECT @@GLOBAL.{name}")[0][0] for name in settings}
+    try:
+        for name, value in settings.items():
+            server.run(f"SET GLOBAL {name} = {value}")
+        yield
+    finally:
+        for name, value in before.items():
+            server.run(f"SET GLOBAL {name} = {value}")
+
+
+@pytest.mark.parametrize(
+    ("settings", "kind", "told"),
+    [
+        ({"read_only": 1}, AirflowFailException, r"the server only reads \(read_only\).*lead to the primary server"),
+        ({"tmp_disk_table_size": 1024, "max_heap_table_size": 16384}, AirflowException, "make room in the temporary"),
+    ],
+)
+def test_a_server_that_takes_nothing_says_what_to_do(world, settings, kind, told):
+    with set_to(world.server, **settings), pytest.raises(AirflowException, match=told) as caught:
+        world.deidentify()
+    assert type(caught.value) is kind
+    assert world.tables() == [LEFT, []]
+    world.night()
+    assert world.tables() == [LEFT, PUBLISHED]
+
+
 def test_a_session_that_the_server_ends_says_so_and_leaves_nothing(world):
     def end(connection, _cursor, statement, *_):
         if statement.startswith("INSERT INTO load_") and "labelled" in statement:
