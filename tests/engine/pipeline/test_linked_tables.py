@@ -362,7 +362,9 @@ def test_columns_that_differ_from_the_job_are_named_with_their_table(change):
     source = tables_of(20)
     visits = source["visit"]
     changed = visits.drop_columns(["ward"]) if change == "lacks" else visits.append_column("extra", visits["ward"])
-    match = r"tables\.visit: columns 'ward'" if change == "lacks" else r"tables\.visit: source: column number 5 of its 5"
+    match = (
+        r"tables\.visit: columns 'ward'" if change == "lacks" else r"tables\.visit: source: column number 5 of its 5"
+    )
     with pytest.raises(InvalidData, match=match):
         run(job(), {**source, "visit": changed})
 
