@@ -118,7 +118,7 @@ LEVELS_0 = {
     [
         ({"atributes": {}}, "InvalidJob: job: atributes: unknown key 'atributes', did you mean 'attributes'"),
         ({"attributes": LEVELS_0, "suppression_limit": 0}, "NoSolution: no transformation of the table satisfies"),
-        ({"attributes": {"age": LEVELS_0["age"]}}, "InvalidData: source: its columns 2 of 2 are not named"),
+        ({"attributes": {"age": LEVELS_0["age"]}}, "InvalidData: source: column number 2 of its 2 is not named"),
     ],
 )
 def test_what_no_retry_can_mend_fails_for_good(staging, changes, message):
