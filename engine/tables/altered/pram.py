@@ -117,7 +117,8 @@ class Categories:
             for place, text in enumerate(as_text(distinct, name).to_pylist()):
                 if text not in missing:
                     counts[text] += tallies.field(1)[place].as_py()
-                    values.setdefault(text, distinct[place].as_py())
+                    # Python has no date after the year 9999
+                    values.setdefault(text, distinct[place])
             if len(counts) > MOST:
                 raise InvalidData(
                     f"column {name!r}: has more than {MOST} categories, and pram allows so many at most; join some in "

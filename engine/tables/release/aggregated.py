@@ -219,9 +219,10 @@ def _mode(values: pa.Array, name: str) -> Any:
     found, records = counts.field(0), counts.field(1).to_numpy(zero_copy_only=False)
     likely = found.filter(pa.array(records == records.max()))
     if pa.types.is_boolean(likely.type) or pa.types.is_string(likely.type):
-        likely = likely.take(pc.array_sort_indices(as_text(likely, name)))
-        return likely[0].as_py()
-    return likely.take(pc.array_sort_indices(likely))[0].as_py()
+        return likely.take(pc.array_sort_indices(as_text(likely, name)))[0]
+    first = likely.take(pc.array_sort_indices(likely))[0]
+    # Python has no date after the year 9999
+    return first.as_py() if pa.types.is_floating(values.type) else first
 
 
 def _interval(values: pa.Array, name: str) -> str:
