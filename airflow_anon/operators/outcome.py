@@ -96,9 +96,12 @@ def refuse_mapped(operator: BaseOperator, context: Context, tasks: Sequence[str]
     AirflowFailException
         The operator's own task, or one of these tasks, is mapped or in a mapped group.
     """
-    named = [operator.dag.get_task(task) for task in tasks]
+    dag = operator.get_dag()
+    # an operator that is executed without a DAG has no other tasks
+    named = [] if dag is None else [dag.get_task(task) for task in tasks]
     mapped = [task.task_id for task in named if task.is_mapped or task.get_closest_mapped_task_group() is not None]
-    if context["ti"].map_index >= 0:
+    index = getattr(context.get("ti"), "map_index", None)
+    if isinstance(index, int) and index >= 0:
         mapped.append(operator.task_id)
     if mapped:
         raise AirflowFailException(
