@@ -90,7 +90,7 @@ def _unwritable(part: Any, place: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         if isinstance(key, str) and not _is_unicode(key):
             yield ".".join(place), "has a key with half of a surrogate pair, which is no character; leave it out"
         else:
-            yield from _unwritable(inner, (*place, _short(str(key))))
+            yield from _unwritable(inner, (*place, _on_a_line(str(key))))
 
 
 def _follows(error: dict[str, Any], errors: list[dict[str, Any]]) -> bool:
@@ -123,8 +123,14 @@ def _path(error: dict[str, Any], document: Any) -> list[str]:
             document = document[part]
         elif not (last and error["type"] == "missing"):
             continue
-        keys.append(_short(str(part)))
+        keys.append(_on_a_line(str(part)))
     return keys
+
+
+def _on_a_line(key: str) -> str:
+    """Return a key for an error, which is one line: line ends and marks that nobody sees as their codes."""
+    short = _short(key)
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in short)
 
 
 def _short(text: str, longest: int = _LONGEST) -> str:

@@ -27,9 +27,11 @@ def stacked_release(folder: Path, tables: Mapping[str, Sequence[str]], target: P
         schemas = {name: pq.read_schema(folder / f"{name}.parquet").remove_metadata() for name in tables}
     except (OSError, pa.ArrowException):  # their messages may quote a value
         raise InvalidData("the file of a table cannot be read as Parquet; run the de-identification again") from None
-    wrong = [name for name, schema in schemas.items() if sorted(schema.names) != sorted(tables[name])]
+    wrong = [name for name, schema in schemas.items() if schema.names != list(tables[name])]
     if wrong:
-        raise InvalidData(f"the files of {', '.join(wrong)} have other columns than the job releases; run it again")
+        raise InvalidData(
+            f"the files of {', '.join(wrong)} have other columns than the job releases, or another order; run it again"
+        )
     whole = _joined(schemas)
     with pq.ParquetWriter(target, whole) as writer:
         for name in tables:

@@ -71,6 +71,15 @@ def test_a_word_is_no_number(changes, text):
     assert text in refusal(**changes)
 
 
+def test_a_key_is_told_on_one_line():
+    """A line end in the name of a column would make two entries of one in a log, and a mark could turn its text."""
+    told = refusal(attributes={"a\nb": {"role": "sensitve"}, "c\u202ed": 5, "é": 5})
+    assert r"attributes.a\nb.role: " in told
+    assert r"attributes.c\u202ed: " in told
+    assert "attributes.é: " in told
+    assert told.isprintable()
+
+
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
