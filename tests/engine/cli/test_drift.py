@@ -62,3 +62,23 @@ def test_a_check_can_be_asked_first_and_accepts_nothing(job, capsys):
     assert main(["drift", "accept", str(job)]) == 2
     assert not (job.parent / "private/facts.json.refused").exists()
     assert SECRET not in "".join(capsys.readouterr())
+
+
+def test_verify_beside_the_source_takes_a_release_without_quarantined_records(job, capsys):
+    """Those of a new value have the label of the others at this level, so the source has more of it than the file."""
+    document = yaml.safe_load(job.read_text())
+    any_of = {"builder": "grouping", "groups": [{"known": ["F", "M", "X"], "other": ["O"]}]}
+    document["attributes"]["sex"] |= {"hierarchy": any_of, "minimum_level": 1}
+    document["drift"] |= {"new_values": {"sex": "quarantine"}, "distance": 1.0}
+    document |= {"suppression_limit": 0.4, "allow_empty_information": True}
+    job.write_text(yaml.safe_dump(document))
+    assert run(job, "F", "M") == 0
+    assert run(job, "F", "M", "X") == 0
+    report = json.loads((job.parent / "release/report.json").read_text())
+    assert (report["drift"]["quarantined"], report["released"], report["rows"]) == (["sex"], 20, 30)
+    beside = ["verify", str(job.parent / "release"), str(job), "--source", str(job.parent / "people.csv")]
+    assert main(beside) == 0
+    assert "holds  source: it has 30 records" in capsys.readouterr().out
+    (job.parent / "people.csv").write_text("sex,note\n" + "F,x\n" * 19 + "O,x\n" * 11)
+    assert main(beside) == 4
+    assert "classes of the release have others of them" in capsys.readouterr().out
