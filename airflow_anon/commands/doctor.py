@@ -122,9 +122,8 @@ def _job_files(jobs: list[Job]) -> Iterator[Looked]:
 
 
 def _connections(jobs: list[Job]) -> Iterator[Looked]:
-    named = [source.conn_id for job in jobs for source in job.sources]
-    shares = {job.output.conn_id for job in jobs if job.output is not None}
-    named += [job.output.conn_id for job in jobs if job.output is not None]
+    shares = [job.output.conn_id for job in jobs if job.output is not None]
+    named = [*(source.conn_id for job in jobs for source in job.sources), *shares]
     named += [job.population_query.conn_id for job in jobs if job.population_query is not None]
     for conn_id in dict.fromkeys(named):
         if conn_id is not None:

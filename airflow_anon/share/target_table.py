@@ -85,7 +85,7 @@ class TargetTable:
         if connection.dialect.name == "postgresql" and not exists:
             staging.to_metadata(sa.MetaData(), name=self._name).create(connection)
             exists = True
-        same = exists and self._types(connection, self._name) == types_in(connection, self._schema, staging.name)
+        same = exists and self._types(connection, self._name) == self._types(connection, staging.name)
         with self._waiting_briefly(connection):
             views = self._views.dropped(connection, all_of_them=not same)
             if not same:
@@ -138,10 +138,7 @@ class TargetTable:
         grants = grants_on(connection, target) if exists else []
         if exists:
             refuse_loss(connection, self._name, self._schema)
-            before, now = (
-                self._types(connection, self._name),
-                self._types(connection, staging.name),
-            )
+            before, now = self._types(connection, self._name), self._types(connection, staging.name)
             others = sorted({name for name, _ in before.items() ^ now.items()})
             _log.warning(
                 "Table %s: is made anew, as the release has other columns or types (%s); its grants stay, its indexes "

@@ -28,10 +28,10 @@ _BY_TEXT = (
     (r"no route to host|network is unreachable", "route"),
 )
 _BY_STATE = (("28", "authentication"), ("3D000", "database"), ("53300", "full"))
-_WRONG_STATES = ("42P01", "42S02", "3F000", "42703", "42S22", "42883", "42601")
-"""SQLSTATEs of a missing table, schema, column or function, and of a statement that the database cannot read."""
 _NO_TABLE = ("42P01", "42S02", "3F000")
 """SQLSTATEs of a missing table or schema."""
+_WRONG_STATES = (*_NO_TABLE, "42703", "42S22", "42883", "42601")
+"""SQLSTATEs of a missing table, schema, column or function, and of a statement that the database cannot read."""
 _WORDS = {
     "refused": "the connection was refused: nothing listens at the host and port of the connection; correct them, or "
     "start the database",

@@ -422,7 +422,8 @@ def _meets(choice: Choice) -> bool:
     return max(less) <= 0 and min(less) < 0
 
 
-_OF_PROOF = ("solution.lower_bound", "solution.gap", "search.proof")
+OF_PROOF = ("solution.lower_bound", "solution.gap", "search.proof")
+"""What a search proves: where few records are hidden all that is null of it is named, whatever the run knows."""
 
 
 def _withheld(report: Report, told: PublishedReport, *, proves: bool) -> list[str]:
@@ -431,7 +432,7 @@ def _withheld(report: Report, told: PublishedReport, *, proves: bool) -> list[st
     Parameters
     ----------
     proves : bool
-        Whether few are hidden from a search: which of `_OF_PROOF` it has depends on them, so all are named.
+        Whether few are hidden from a search: which of `OF_PROOF` it has depends on them, so all are named.
     """
     found = [key for key in ("rows", "timings") if told[key] is None]
     found += [key for key in ("persons", "persons_suppressed_share") if key in told and told[key] is None]
@@ -445,7 +446,7 @@ def _withheld(report: Report, told: PublishedReport, *, proves: bool) -> list[st
     ):
         full, shown = before[part], after[part]
         hidden = {f"{part}.{key}": value for key, value in full.items() if shown.get(key) is None}
-        found += [name for name, value in hidden.items() if value is not None or (proves and name in _OF_PROOF)]
+        found += [name for name, value in hidden.items() if value is not None or (proves and name in OF_PROOF)]
     return found
 
 

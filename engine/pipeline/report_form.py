@@ -15,7 +15,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from engine.pipeline.document import PublishedReport, ReportedModel
 from engine.pipeline.measured import without_figure
-from engine.pipeline.published import digits_of_measures, may_be_few_and_joined
+from engine.pipeline.published import OF_PROOF, digits_of_measures, may_be_few_and_joined
 
 if TYPE_CHECKING:
     from engine.job.job import Job
@@ -47,10 +47,6 @@ _TOGETHER = (
     ("choice.utility_loss", "choice.policies", "choice.met"),
 )
 """Figures that are withheld together."""
-
-
-_OF_PROOF = ("solution.lower_bound", "solution.gap", "search.proof")
-"""What a search proves: where few records are hidden all that is null of it is named, whatever the run knows."""
 _FINITE = {"loss", "non-uniform-entropy", "kl-divergence"}
 """Measures that have a figure for each file of one level per column with records in it: others may be infinite."""
 _OF_LEVELS = {"non-uniform-entropy", "ambiguity", "kl-divergence", "height"}
@@ -155,7 +151,7 @@ def _named(job: Job, report: Mapping[str, Any]) -> tuple[set[str], set[str]]:
         return set(), set()
     choice = report.get("choice")
     hides = report["solution"]["suppressed"] is None or "below" in report["suppressed_class"]
-    null = {name for name in _OF_PROOF if _at(report, name) is None}
+    null = {name for name in OF_PROOF if _at(report, name) is None}
     has, has_not = (null, set()) if hides and job.policy is None and not job.is_private else (set(), {"search.proof"})
     has_not |= {"solution.levels"} | (null if job.policy is not None else set())
     missing = {name for name, figure in report["utility"].items() if figure is None}

@@ -15,12 +15,12 @@ import pyarrow as pa
 from engine.errors import EngineError, InvalidData
 from engine.message import Count, Message
 from engine.tables.class_table import ClassTable
-from engine.tables.sources.column_text import as_text
 from engine.verification.checks.balance import drops, withheld_below
 from engine.verification.finding import Finding
 from engine.verification.records.kept import MARK
 from engine.verification.records.population import open_source_of
 from engine.verification.records.source_records import cells_of
+from engine.verification.records.source_texts import source_texts
 
 if TYPE_CHECKING:
     from engine.job.job import Job
@@ -61,12 +61,7 @@ def _read(job: Job) -> pa.Table:
     names = list(job.quasi_identifiers)
     if not set(names) <= set(source.schema.names):
         raise InvalidData("it lacks quasi-identifying columns; give the one that was de-identified")
-    schema = pa.schema([(name, pa.string()) for name in names])
-    batches = (
-        pa.RecordBatch.from_arrays([as_text(batch.column(name), name) for name in names], schema=schema)
-        for batch in source.batches(names)
-    )
-    return pa.Table.from_batches(batches, schema)
+    return source_texts(source, names)
 
 
 def _has_same_classes(

@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 
 from engine.errors import EngineError, InvalidData
 from engine.message import Count, Message
-from engine.tables.sources.column_text import as_text
 from engine.verification.finding import Finding
 from engine.verification.records.coded import coded, fraction
 from engine.verification.records.groups import GROUPS
 from engine.verification.records.kept import MARK
 from engine.verification.records.population import open_source_of
 from engine.verification.records.source_records import cells_of
+from engine.verification.records.source_texts import source_texts
 
 if TYPE_CHECKING:
     from engine.job.job import Job
@@ -242,12 +242,7 @@ def _read(job: Job, source: Any) -> pa.Table:
     names = [*job.quasi_identifiers, *job.aggregated]
     if not set(names) <= set(opened.schema.names):
         raise InvalidData("the source lacks columns of the release; give the one that was de-identified")
-    schema = pa.schema([(name, pa.string()) for name in names])
-    batches = (
-        pa.RecordBatch.from_arrays([as_text(batch.column(name), name) for name in names], schema=schema)
-        for batch in opened.batches(names)
-    )
-    return pa.Table.from_batches(batches, schema)
+    return source_texts(opened, names)
 
 
 def _aggregates(table: ClassTable, job: Job, name: str, records: _Records) -> Finding:

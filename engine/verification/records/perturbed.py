@@ -19,11 +19,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
-from engine.tables.sources.column_text import as_text
 from engine.verification.records.drawn import Drawn
 from engine.verification.records.population import open_source_of
 from engine.verification.records.replaced import derived
 from engine.verification.records.source_records import cells_of
+from engine.verification.records.source_texts import source_texts
 
 if TYPE_CHECKING:
     from engine.job.job import Job
@@ -58,12 +58,7 @@ def texts_of_source(
             raise InvalidData("which records were drawn is not known without the key")
         opened = Drawn(job, source, key)
     missing = set(job.attributes[name].missing)
-    schema = pa.schema([(one, pa.string()) for one in names])
-    batches = (
-        pa.RecordBatch.from_arrays([as_text(batch.column(one), one) for one in names], schema=schema)
-        for batch in opened.batches(names)
-    )
-    records = pa.Table.from_batches(batches, schema)
+    records = source_texts(opened, names)
     texts = records[name].to_pylist()
     inside = _inside(records, table, job, levels)
     return {place: None if texts[place] in missing else texts[place] for place in inside}
