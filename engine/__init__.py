@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from engine.pipeline.run import run
     from engine.series.evidence import SeriesEvidence, evidence_in
     from engine.tables.altered.row_cap import RowsBeyond
-    from engine.tables.release.record_sums import RecordSums
     from engine.tables.release_files import DATA as DATA_FILE
     from engine.tables.release_files import JOB as JOB_FILE
     from engine.tables.release_files import MANIFEST
@@ -103,7 +102,6 @@ _HOMES = {
     "PersonCounts": "backends.warehouse",
     "PersonsRead": "backends.warehouse",
     "PublishedReport": "pipeline.document",
-    "RecordSums": "tables.release.record_sums",
     "ReleaseRules": "backends.warehouse",
     "RELEASE_KEY_BYTES": "job.keys",
     "REPORT_FILE": "tables.release_files:REPORT",
@@ -195,7 +193,6 @@ __all__ = [
     "PersonCounts",
     "PersonsRead",
     "PublishedReport",
-    "RecordSums",
     "ReleaseRules",
     "Report",
     "Result",

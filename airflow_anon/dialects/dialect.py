@@ -111,6 +111,9 @@ class Dialect:
         Statements with which a transaction begins.
     grouping : sequence of str
         Statements after which groups are made as fast as this database can, for the rest of the transaction.
+    combines : bool
+        Whether it is faster to group records by values, and to number these in the groups, than to number the values
+        of all records and to group by numbers.
     isolation : str
         Of the transaction that counts and releases.
     copies : bool
@@ -157,6 +160,7 @@ class Dialect:
     sums: Callable[[sa.Subquery], sa.Select[Any]]
     settings: Sequence[str] = ()
     grouping: Sequence[str] = ()
+    combines: bool = False
     isolation: str
     copies: bool
     temporary: Sequence[str] = ()

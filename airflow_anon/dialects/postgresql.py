@@ -134,6 +134,7 @@ POSTGRESQL = Dialect(
         # before version 18 a sort that must be has a cost then for which a server compiles every statement
         "SET LOCAL jit = off",
     ),
+    combines=True,
     isolation="REPEATABLE READ",
     copies=False,
     unlogged=("UNLOGGED",),

@@ -239,9 +239,8 @@ def _table(ledger: Ledger, entry: Entry, publication: Publication, rows_up_to: i
     if not _is_newest(ledger, entry, lambda other: _same_table(other.table, place)):
         state = SUPERSEDED
     elif place.conn_id and place.table:
-        kinds = None if content is None else {column.name: column.kind for column in content.columns}
         try:
-            found = read_table(place.conn_id, place.table, kinds, rows_up_to=rows_up_to)
+            found = read_table(place.conn_id, place.table, content, rows_up_to=rows_up_to)
             state = _judged(ledger, entry, place, found)
         except TableUnreachable as problem:
             why = str(problem)
@@ -279,7 +278,7 @@ def _is_pending(ledger: Ledger, job: str, place: Table, found: FoundTable) -> bo
 def _is_content(table: Table, place: Table) -> bool:
     if table.content is None or not place.conn_id or not place.table:
         return False
-    found = read_table(place.conn_id, place.table, {column.name: column.kind for column in table.content.columns})
+    found = read_table(place.conn_id, place.table, table.content)
     return found is not None and found.sha256 == table.content.sha256
 
 

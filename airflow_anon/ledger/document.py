@@ -90,7 +90,7 @@ class Attempt:
         also : sequence of str
             Its places in further shares.
         table : mapping or None
-            `conn_id`, `table` and `content` (`sha256`, `columns`) of the SQL share; None without a SQL share.
+            `conn_id`, `table` and `content` (`sha256`, `method`, `columns`) of the SQL share; None without a SQL share.
 
         Raises
         ------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from airflow_anon.ledger.form_part import Part
+from airflow_anon.transport.content_hash import Method
 
 
 class Withdrawal(Part):
@@ -45,9 +46,13 @@ class ContentColumn(Part):
 
 
 class Content(Part):
-    """What a table held at the release: `sha256` as `transport.content_hash` makes it, of these columns."""
+    """What a table held at the release: `sha256` as `transport.content_hash` makes it, of these columns.
+
+    Earlier versions wrote no `method`, and hashed by another one.
+    """
 
     sha256: str
+    method: Method = None
     columns: list[ContentColumn]
 
 

@@ -6,7 +6,6 @@ process, and no error of a database is raised: it is a state.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,8 @@ from airflow_anon.transport.table_content import hash_of_content
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnClause, Connection, Engine
+
+    from airflow_anon.ledger.form_publication import Content
 
 BOOKED = ("release_id", "manifest_sha256", "rows", "salt")
 """Columns of the books that are read."""
@@ -62,7 +63,7 @@ class TableRefused(TableUnreachable):
 
 
 def read_table(
-    conn_id: str, table: str, kinds: Mapping[str, str] | None, *, rows_up_to: int | None = None
+    conn_id: str, table: str, content: Content | None, *, rows_up_to: int | None = None
 ) -> FoundTable | None:
     """Read a table of a SQL share; None if it is not there.
 
@@ -70,8 +71,8 @@ def read_table(
     ----------
     conn_id, table : str
         As in the entry.
-    kinds : mapping or None
-        Its columns, as `content_hash.kinds_of` gives them; None to read no record.
+    content : Content or None
+        What it held at the release, by whose columns and method it is hashed; None to read no record.
     rows_up_to : int, optional
         Read no record of a table that says to hold more; by default all are read.
 
@@ -96,7 +97,7 @@ def read_table(
         hook = hook_of(conn_id)
         secret = password_of(hook)
         engine = engine_of(hook, wait_seconds=WAIT_SECONDS)
-        return _found(engine, parts[-1], parts[0] if len(parts) > 1 else None, kinds, rows_up_to)
+        return _found(engine, parts[-1], parts[0] if len(parts) > 1 else None, content, rows_up_to)
     except NoSuchTableError:
         return None
     except SearchPathRefused as problem:
@@ -110,7 +111,7 @@ def read_table(
 
 
 def _found(
-    engine: Engine, name: str, schema: str | None, kinds: Mapping[str, str] | None, rows_up_to: int | None
+    engine: Engine, name: str, schema: str | None, content: Content | None, rows_up_to: int | None
 ) -> FoundTable | None:
     import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
@@ -123,12 +124,14 @@ def _found(
         books = _booked(connection, name, schema)
         told = FoundTable(release_id=books.get("release_id"), manifest_sha256=books.get("manifest_sha256"))
         rows = books.get("rows")
-        if kinds is None or (rows_up_to is not None and isinstance(rows, int) and rows > rows_up_to):
+        if content is None or (rows_up_to is not None and isinstance(rows, int) and rows > rows_up_to):
             return told
+        kinds = {column.name: column.kind for column in content.columns}
         columns = {column["name"] for column in inspector.get_columns(name, schema=schema)}
         if columns != set(kinds) or name in inspector.get_view_names(schema=schema):
             return replace(told, is_readable=False)
-        sha256 = hash_of_content(connection, name, schema, ContentHash(kinds, str(books.get("salt"))))
+        empty = ContentHash(kinds, str(books.get("salt")), method=content.method)
+        sha256 = hash_of_content(connection, name, schema, empty)
         return replace(told, sha256=sha256, is_readable=sha256 is not None)
 
 

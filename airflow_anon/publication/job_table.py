@@ -146,14 +146,14 @@ class JobTable:
         output = self.job.output
         made = self._made(folder)
         if made is not None:
-            content_of_made = {"sha256": made["sha256"], "columns": made["columns"]}
+            content_of_made = {name: made[name] for name in ("sha256", "method", "columns") if name in made}
             return {"conn_id": output.conn_id, "table": output.table, "content": content_of_made}
         with table_errors(output.conn_id, output.table) as hook:
             dialect = SqlShare(hook, output.table).engine.dialect.name
         with self._data(folder) as data:
             content = content_of(data, dialect, salt_of(folder))
         columns = [{"name": name, "kind": kind} for name, kind in content.kinds.items()]
-        told = {"sha256": content.hexdigest(), "columns": columns}
+        told = {"sha256": content.hexdigest(), "method": content.method, "columns": columns}
         return {"conn_id": output.conn_id, "table": output.table, "content": told}
 
     def manifest(self) -> str | None:

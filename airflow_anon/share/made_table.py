@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from airflow.providers.common.compat.sdk import AirflowFailException
+from typing_extensions import NotRequired
 
-from airflow_anon.transport.content_hash import ContentHash, kinds_of
+from airflow_anon.transport.content_hash import ContentHash, Method, kinds_of
 from airflow_anon.transport.release_files import TABLE
 from airflow_anon.transport.table_content import hash_of_content
 
@@ -44,6 +45,8 @@ class MadeTable(TypedDict):
         Of the hash, 64 hexadecimal digits.
     sha256 : str
         Of its content, as of `content_hash.ContentHash`.
+    method : Method
+        How its records are hashed; missing in what an earlier version made.
     """
 
     name: str
@@ -51,6 +54,7 @@ class MadeTable(TypedDict):
     columns: list[MadeColumn]
     salt: str
     sha256: str
+    method: NotRequired[Method]
 
 
 def content_of(released: pa.Schema) -> ContentHash:
@@ -86,7 +90,14 @@ def made_table(
             f"table {name}: holds a cell that cannot be read back, such as a text that is not UTF-8 in a database of "
             "SQL_ASCII; correct it in the source, or leave its column out"
         )
-    return {"name": name, "rows": rows, "columns": columns, "salt": content.salt, "sha256": sha256}
+    return {
+        "name": name,
+        "rows": rows,
+        "columns": columns,
+        "salt": content.salt,
+        "sha256": sha256,
+        "method": content.method,
+    }
 
 
 def people_name(release: str) -> str:
@@ -127,7 +138,7 @@ def holds_made(connection: Connection, schema: str | None, made: MadeTable) -> b
 
     kinds = {column["name"]: column["kind"] for column in made["columns"]}
     there = [column["name"] for column in sa.inspect(connection).get_columns(made["name"], schema=schema)]
-    content = ContentHash(kinds, made["salt"])
+    content = ContentHash(kinds, made["salt"], method=made.get("method"))
     return there == list(kinds) and hash_of_content(connection, made["name"], schema, content) == made["sha256"]
 
 

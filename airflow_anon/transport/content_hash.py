@@ -1,8 +1,8 @@
 """The hash of what a table holds: its columns and its records, in whatever order and by whatever driver they are read.
 
-The hash is HMAC-SHA-256 of the columns and of the sums of all records (`engine.RecordSums`). The key is the salt of the
-release: it stands beside the table, not in the ledger, so that the ledger alone confirms no guess about what was
-released.
+The hash is HMAC-SHA-256 of the columns and of the digests of all records in ascending order (`RecordDigests`). The key
+is the salt of the release: it stands beside the table, not in the ledger, so that the ledger alone confirms no guess
+about what was released.
 """
 
 from __future__ import annotations
@@ -13,13 +13,19 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any, TypeAlias
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from airflow_anon.transport.record_digests import RecordDigests
+from airflow_anon.transport.record_sums import RecordSums
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Coded: TypeAlias = "tuple[Sequence[Any], pa.Array]"
 """Different cells of a column, as a driver gives them, and which of them each record has; null for a missing one."""
+Method: TypeAlias = Literal["sorted"] | None
+"""How records are hashed: sorted digests; None is that of earlier versions, which wrote no method: sums."""
 CACHED = 1 << 16
 """Distinct values of a column whose texts are remembered at a time."""
 
@@ -42,27 +48,31 @@ class ContentHash:
         That of the release.
     keeps_nan : bool
         Whether the database keeps "not a number"; SQLite takes it for a missing value.
-
-    Raises
-    ------
-    AirflowFailException
-        When records are added: the compiled kernel does not hash as the standard library does.
+    method : Method
+        How records are hashed.
     """
 
-    def __init__(self, kinds: Mapping[str, str], salt: str, *, keeps_nan: bool = True) -> None:
-        from engine import RecordSums  # noqa: PLC0415 (heavy imports belong into execute)
-
+    def __init__(
+        self, kinds: Mapping[str, str], salt: str, *, keeps_nan: bool = True, method: Method = "sorted"
+    ) -> None:
         self.kinds = dict(kinds)
         self.salt = salt
+        self.method = method
         self._columns = [_Texts(kind, keeps_nan) for kind in kinds.values()]
-        self._sums = RecordSums()
+        self._records = RecordSums() if method is None else RecordDigests()
 
     def add(self, columns: Sequence[Sequence[Any]]) -> None:
-        """Add a batch of records: the cells of each column, shape (columns, records), as a driver gives them."""
+        """Add a batch of records: the cells of each column, shape (columns, records), as a driver gives them.
+
+        Raises
+        ------
+        OSError
+            The disk of temporary files is full.
+        """
         import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
 
         texts = [texts.of(cells) for texts, cells in zip(self._columns, columns, strict=True)]
-        self._add(pa.array(map(",".join, zip(*texts, strict=True)), pa.large_string()))
+        self._records.add(pa.array(map(",".join, zip(*texts, strict=True)), pa.large_string()))
 
     def add_coded(self, columns: Sequence[Coded]) -> None:
         """Add a batch of records: of each column its different cells, as a driver gives them, and whose they are.
@@ -71,6 +81,11 @@ class ContentHash:
         ----------
         columns : sequence of pairs of cells and a whole-number array of shape (records,)
             Which of the cells each record has; null for a missing one.
+
+        Raises
+        ------
+        OSError
+            See `add`.
         """
         import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
         import pyarrow.compute as pc  # noqa: PLC0415 (heavy imports belong into execute)
@@ -79,24 +94,24 @@ class ContentHash:
             pa.array([*known.of(cells), "null"], pa.large_string()).take(places.fill_null(len(cells)))
             for known, (cells, places) in zip(self._columns, columns, strict=True)
         ]
-        self._add(pc.binary_join_element_wise(*texts, pa.scalar(",", pa.large_string())))
-
-    def _add(self, records: pa.Array) -> None:
-        from engine import InvalidData  # noqa: PLC0415 (heavy imports belong into execute)
-
-        counted = records.value_counts()
-        try:
-            self._sums.add(counted.field("values"), counted.field("counts").to_numpy())
-        except InvalidData as problem:
-            from airflow.providers.common.compat.sdk import AirflowFailException  # noqa: PLC0415 (heavy, rarely needed)
-
-            raise AirflowFailException(str(problem)) from None
+        self._records.add(pc.binary_join_element_wise(*texts, pa.scalar(",", pa.large_string())))
 
     def hexdigest(self) -> str:
-        """Return the hash of all records added so far: 64 hexadecimal digits."""
-        columns = json.dumps(list(self.kinds.items())).encode()
-        told = columns + b"\n" + self._sums.to_bytes()
-        return hmac.new(self.salt.encode(), told, "sha256").hexdigest()
+        """Return the hash of all records: 64 hexadecimal digits; none is added afterwards.
+
+        Raises
+        ------
+        OSError
+            See `add`.
+        """
+        return self._hexdigest
+
+    @cached_property
+    def _hexdigest(self) -> str:
+        digest = hmac.new(self.salt.encode(), json.dumps(list(self.kinds.items())).encode() + b"\n", "sha256")
+        for part in self._records.parts():
+            digest.update(part)
+        return digest.hexdigest()
 
 
 def _kind(kind: pa.DataType) -> str:

@@ -8,11 +8,12 @@ record of a release.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airflow_anon.transport.connection import names_of
+from airflow_anon.transport.postgresql_copy import copied
 from airflow_anon.transport.relation import Relation, describe
 
 if TYPE_CHECKING:
@@ -70,10 +71,10 @@ def add_content(connection: Connection, name: str, schema: str | None, content: 
     question = _question(connection, name, schema, content)
     if question is None:
         return False
-    records = _Records(question.readings, content.add_coded)
-    with _copying(connection, question.sql) as cursor:
-        _COPIES[connection.dialect.driver](cursor, question.sql, records)
-    records.add()
+    with _errors(connection, question.sql):
+        _COPIES[connection.dialect.driver](
+            connection, question.sql, lambda text: content.add_coded(_coded(text, question.readings))
+        )
     return True
 
 
@@ -101,18 +102,11 @@ def read_content(
 
 
 def _read(connection: Connection, question: _Question, content: ContentHash) -> Iterator[Sequence[Coded]]:
-    taken: list[Sequence[Coded]] = []
-    records = _Records(question.readings, taken.append)
-    with _copying(connection, question.sql) as cursor, cursor.copy(question.sql) as copy:
-        for part in copy:
-            records.write(part)
-            if taken:
-                content.add_coded(taken[0])
-                yield taken.pop()
-    records.add()
-    for last in taken:
-        content.add_coded(last)
-        yield last
+    with _errors(connection, question.sql), closing(copied(_driver(connection), question.sql, BATCH_BYTES)) as parts:
+        for part in parts:
+            coded = _coded(part, question.readings)
+            content.add_coded(coded)
+            yield coded
 
 
 class _Question(NamedTuple):
@@ -139,35 +133,54 @@ def _question(connection: Connection, name: str, schema: str | None, content: Co
 
 
 @contextmanager
-def _copying(connection: Connection, asked: str) -> Iterator[Any]:
-    """Give a cursor of the driver, whose errors become those of SQLAlchemy."""
+def _errors(connection: Connection, asked: str) -> Iterator[None]:
+    """Let errors of the driver be those of SQLAlchemy."""
     import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
     errors = connection.dialect.loaded_dbapi.Error
-    cursor = connection.connection.cursor()
     try:
-        yield cursor
+        yield
     except errors as problem:
         raise sa.exc.DBAPIError.instance(
             asked, None, problem, errors, hide_parameters=True, dialect=connection.dialect
         ) from problem
-    finally:
-        cursor.close()
 
 
-class _Records:
-    """A file that takes the text of records, and gives them on batch by batch.
+def _driver(connection: Connection) -> Any:
+    """Return the connection of the driver."""
+    return connection.connection.driver_connection
 
-    Parameters
-    ----------
-    readings : sequence of _Reading
-        Of the columns.
-    take : callable
-        Takes a batch: see `ContentHash.add_coded`.
-    """
 
-    def __init__(self, readings: Sequence[_Reading], take: Callable[[Sequence[Coded]], None]) -> None:
-        self._readings = readings
+def _coded(text: bytes | bytearray, readings: Sequence[_Reading]) -> Sequence[Coded]:
+    """Return the columns of some records; see `ContentHash.add_coded`."""
+    import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
+    import pyarrow.csv as pc  # noqa: PLC0415 (heavy imports belong into execute)
+
+    names = [str(place) for place in range(len(readings))]
+    table = pc.read_csv(
+        pa.BufferReader(pa.py_buffer(text)),
+        # in one block, since a record may be longer than a usual one
+        pc.ReadOptions(column_names=names, block_size=len(text) + 1, use_threads=False),
+        pc.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+        # what is missing has no quotes
+        pc.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.dictionary(pa.int32(), pa.string())),
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        ),
+    )
+    coded = (column.combine_chunks() for column in table.columns)
+    return [
+        ([reading.cell(text) for text in column.dictionary.to_pylist()], column.indices)
+        for reading, column in zip(readings, coded, strict=True)
+    ]
+
+
+class _Parts:
+    """A file that takes the text of records, and gives on parts of whole ones."""
+
+    def __init__(self, take: Callable[[bytearray], None]) -> None:
         self._take = take
         self._held = bytearray()
 
@@ -176,49 +189,31 @@ class _Records:
         self._held += text
         # within a cell the number of quotes is odd
         if len(self._held) >= BATCH_BYTES and self._held.endswith(b"\n") and self._held.count(b'"') % 2 == 0:
-            self.add()
+            self.end()
         return len(text)
 
-    def add(self) -> None:
-        """Give on the records that are here."""
-        import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
-        import pyarrow.csv as pc  # noqa: PLC0415 (heavy imports belong into execute)
-
-        if not self._held:
-            return
-        names = [str(place) for place in range(len(self._readings))]
-        table = pc.read_csv(
-            pa.BufferReader(bytes(self._held)),
-            # in one block, since a record may be longer than a usual one
-            pc.ReadOptions(column_names=names, block_size=len(self._held) + 1, use_threads=False),
-            pc.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
-            # what is missing has no quotes
-            pc.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.dictionary(pa.int32(), pa.string())),
-                null_values=[""],
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
-            ),
-        )
-        self._held.clear()
-        coded = (column.combine_chunks() for column in table.columns)
-        self._take(
-            [
-                ([reading.cell(text) for text in column.dictionary.to_pylist()], column.indices)
-                for reading, column in zip(self._readings, coded, strict=True)
-            ]
-        )
+    def end(self) -> None:
+        """Give on what is here."""
+        if self._held:
+            self._take(self._held)
+            self._held = bytearray()
 
 
-def _copied(cursor: Any, asked: str, records: _Records) -> None:
-    with cursor.copy(asked) as copy:
-        for part in copy:
-            records.write(part)
+def _copied(connection: Connection, asked: str, take: Callable[[bytearray], None]) -> None:
+    with closing(copied(_driver(connection), asked, BATCH_BYTES)) as parts:
+        for part in parts:
+            take(part)
 
 
-def _copied_by_psycopg2(cursor: Any, asked: str, records: _Records) -> None:
-    cursor.copy_expert(asked, records, BATCH_BYTES)
+def _copied_by_psycopg2(connection: Connection, asked: str, take: Callable[[bytearray], None]) -> None:
+    parts = _Parts(take)
+    with closing(_driver(connection).cursor()) as cursor:
+        cursor.copy_expert(asked, parts, BATCH_BYTES)
+    parts.end()
 
 
-_COPIES: dict[str, Callable[[Any, str, _Records], None]] = {"psycopg": _copied, "psycopg2": _copied_by_psycopg2}
+_COPIES: dict[str, Callable[[Connection, str, Callable[[bytearray], None]], None]] = {
+    "psycopg": _copied,
+    "psycopg2": _copied_by_psycopg2,
+}
 """By the name of the driver."""

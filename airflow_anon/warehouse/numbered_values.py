@@ -31,6 +31,8 @@ class NumberedValues:
     schema : pyarrow Schema
         The columns and their types.
     helpers : HelperTables
+    combines : bool
+        Whether combinations of values are written first, and numbered there; see `Dialect.combines`.
 
     Attributes
     ----------
@@ -40,8 +42,9 @@ class NumberedValues:
         Columns of which a missing value was counted.
     """
 
-    def __init__(self, connection: Connection, schema: pa.Schema, helpers: HelperTables) -> None:
+    def __init__(self, connection: Connection, schema: pa.Schema, helpers: HelperTables, *, combines: bool) -> None:
         self._connection = connection
+        self._combines = combines
         self._schema = schema
         self._helpers = helpers
         self._values: dict[str, pa.Array] = {}
@@ -52,12 +55,18 @@ class NumberedValues:
         self, records: sa.Subquery, columns: Sequence[str], *also: str
     ) -> Iterator[tuple[pa.RecordBatch, list[NDArray[np.int64]]]]:
         """Count combinations of values, and of other numbers; yield the values, the other numbers and the records."""
+        stage = self._combined(records, columns, also) if self._combines else None
+        where = {name: name if stage is None else f"value{place}" for place, name in enumerate(columns)}
+        found = records if stage is None else stage
         for name in columns:
-            self._number(name, records.c[name])
+            self._number(name, found.c[where[name]])
         sizes = [len(self._values[name]) + 1 for name in columns]
         weights = statements.strides(sizes)
-        numbers = {name: self.tables[name] for name in columns}
-        asked = statements.counts_of(records, numbers, weights, *also)
+        numbers = {where[name]: self.tables[name] for name in columns}
+        if stage is None:
+            asked = statements.counts_of(statements.codes_of(records, numbers, weights, *also))
+        else:
+            asked = statements.codes_of(stage, numbers, weights, *also, "records")
         for rows in read_parts(self._connection, asked, columns):
             told = [np.array(cells, np.int64) for cells in zip(*rows, strict=True)]
             arrays = []
@@ -65,6 +74,14 @@ class NumberedValues:
                 number, weight = statements.stride_of(weights, place)
                 arrays.append(self._coded(name, told[number] // weight % sizes[place]))
             yield pa.record_batch(arrays, names=list(columns)), told[len(weights) :]
+        if stage is not None:
+            stage.drop(self._connection)
+
+    def _combined(self, records: sa.Subquery, columns: Sequence[str], also: Sequence[str]) -> sa.Table:
+        """Write the combinations of values, which are read several times and are fewer than the records."""
+        stage = self._helpers.make("combined", statements.combined(records, columns, *also))
+        self._connection.execute(statements.combine(stage, records, columns, *also))
+        return stage
 
     def values_of(self, name: str) -> pa.Array:
         """Return the values of a column in the order of their numbers, and last a missing one if it was counted."""

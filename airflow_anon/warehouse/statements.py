@@ -68,25 +68,49 @@ def is_value_of(table: sa.FromClause, column: sa.ColumnElement[Any]) -> sa.Colum
     return sa.and_(equal, sign(column) == table.c.negative) if has_sign(column) else equal
 
 
-def counts_of(
-    records: sa.Subquery, numbers: Mapping[str, sa.Table], weights: Sequence[Sequence[int]], *also: str
+def combined(records: sa.Subquery, columns: Sequence[str], *also: str) -> list[sa.Column[Any]]:
+    """Return columns for combinations of values: `value0`, ... of the columns, the others by their names, `records`."""
+    values = [sa.Column(f"value{place}", records.c[name].type) for place, name in enumerate(columns)]
+    return [*values, *(sa.Column(name, sa.BigInteger) for name in (*also, "records"))]
+
+
+def combine(table: sa.Table, records: sa.Subquery, columns: Sequence[str], *also: str) -> sa.Insert:
+    """Return the statement that fills the table of `combined`."""
+    keyed = Keyed([records.c[name] for name in columns], also=[records.c[name] for name in also])
+    others = [keyed.records.c[name] for name in also]
+    asked = sa.select(*keyed.shown, *others, sa.func.count()).group_by(*keyed.keys, *others)
+    return table.insert().from_select([column.name for column in table.c], asked)
+
+
+def codes_of(
+    records: sa.FromClause,
+    numbers: Mapping[str, sa.Table],
+    weights: Sequence[Sequence[int]],
+    *also: str,
 ) -> sa.Select[Any]:
-    """Return the combinations of the numbers of values, 0 where a value is missing, and the records of each.
+    """Return for each of some records the numbers of its values, 0 where a value is missing.
 
     Parameters
     ----------
+    numbers : mapping of column of `records` to table
+        The values of these columns (`numbered`).
     weights : sequence of sequences of int
         The `strides` of these numbers, by which they are written as few ones.
     *also : str
-        Columns of numbers, such as those of persons, whose values are combined with them, last.
+        Columns of numbers, such as those of persons, last.
     """
     joined: sa.FromClause = records
     for name, table in numbers.items():
         joined = joined.outerjoin(table, is_value_of(table, records.c[name]))
     ids = [sa.func.coalesce(table.c.id, sa.literal_column("0")) for table in numbers.values()]
     codes = [_sum(ids, some).label(f"number{place}") for place, some in enumerate(weights)]
+    return sa.select(*codes, *(records.c[name] for name in also)).select_from(joined)
+
+
+def counts_of(codes: sa.Select[Any]) -> sa.Select[Any]:
+    """Return the combinations of numbers in `codes_of`, and the records of each."""
     # in a subquery of its own: databases group by columns in the same way
-    coded = sa.select(*codes, *(records.c[name] for name in also)).select_from(joined).subquery("coded")
+    coded = codes.subquery("coded")
     return sa.select(*coded.c, sa.func.count()).group_by(*coded.c)
 
 

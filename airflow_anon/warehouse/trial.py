@@ -70,7 +70,7 @@ def _try_numbers(connection: Connection, make_table: MakeTable, records: sa.Subq
     connection.execute(statements.number_values(numbers, records.c.q))
     value_of = dict(connection.execute(sa.select(numbers.c.id, numbers.c.value)).all())
     counted: Counter[str | None] = Counter()
-    for number, count in connection.execute(statements.counts_of(records, {"q": numbers}, [[1]])):
+    for number, count in connection.execute(statements.counts_of(statements.codes_of(records, {"q": numbers}, [[1]]))):
         counted[value_of.get(number)] += int(count)
     if sorted(value_of) != list(range(1, len({*TEXTS}) + 1)) or counted != Counter((*TEXTS, None)):
         raise _otherwise(connection, "takes texts that differ in case, accents or blanks for the same")

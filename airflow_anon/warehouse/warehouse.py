@@ -110,7 +110,7 @@ class SqlWarehouse(Warehouse):
             source = self._copied(source)
         self._source = self._records = source
         self._persons: StagedPersons | None = None
-        self._values = NumberedValues(connection, self._schema, self._helpers)
+        self._values = NumberedValues(connection, self._schema, self._helpers, combines=self._how.combines)
         self._written = WrittenRelease(connection, table, counts=self._how.counts_release, is_kept=is_kept)
 
     def _copied(self, source: sa.Subquery) -> sa.Subquery:

@@ -66,7 +66,6 @@ from engine.kernels.refine import (
     rows_of_classes,
     rows_unlike_first,
 )
-from engine.kernels.shake128 import add_expanded
 from engine.kernels.text_hashes import text_hashes
 from engine.kernels.tuples import find_tuples, index_tuples, take_listed
 
@@ -84,8 +83,6 @@ class Part(Enum):
     """What a local recoding needs beside them."""
     FRONTIER = "frontier"
     """What the search for a risk-utility frontier needs beside them."""
-    CONTENT = "content"
-    """What the hash of a table's content needs alone."""
 
 
 _begun: list[float] = []
@@ -231,19 +228,12 @@ def _compile_recoding() -> None:
     lower(weights.copy(), ratios(above, above.costs, 2, weights), place)
 
 
-def _compile_content() -> None:
-    """Expand one message."""
-    offsets, times = np.zeros(2, np.int64), np.zeros(1, np.uint32)
-    add_expanded(offsets, np.zeros(1, np.uint8), np.zeros(1, np.int64), times, np.zeros(2, np.uint32))
-
-
 _COMPILED = {
     Part.SEARCH: _compile_search,
     Part.PERSONS: _compile_persons,
     Part.SERIES: _compile_series,
     Part.RECODING: _compile_recoding,
     Part.FRONTIER: _compile_frontier,
-    Part.CONTENT: _compile_content,
 }
 
 

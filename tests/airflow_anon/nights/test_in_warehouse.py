@@ -14,6 +14,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow_anon.jobs import deidentification_dag
 from airflow_anon.ledger.address import open_ledger
 from airflow_anon.ledger.cli import main
+from airflow_anon.ledger.form_publication import Content
 from airflow_anon.ledger.table_check import read_table
 from airflow_anon.plugin.pages.certificate import certificate
 from airflow_anon.plugin.pages.release import release
@@ -97,8 +98,8 @@ def test_a_release_arrives_in_the_table_and_nowhere_else(world, job):
     assert suppressed <= loaded.suppression_limit * (suppressed + classes.total())
     # what readers get is what the ledger says
     content = document["publication"]["table"]["content"]
-    kinds = {column["name"]: column["kind"] for column in content["columns"]}
-    assert read_table("clinical_warehouse", TABLE, kinds).sha256 == content["sha256"]
+    assert content["method"] == "sorted"
+    assert read_table("clinical_warehouse", TABLE, Content.model_validate(content)).sha256 == content["sha256"]
     assert all(one["examples"] and "examples_left_out" not in one for one in document["levels"].values())
     assert document["source"]["fingerprint"]
     # one key, and fingerprints of another kind than those of extracted sources

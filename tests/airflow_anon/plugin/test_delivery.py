@@ -15,6 +15,7 @@ from tests.airflow_anon.nights.night import connection_of
 from tests.airflow_anon.plugin.documents import publish, released, unreleased
 from tests.airflow_anon.plugin.html import Page
 from tests.airflow_anon.publication.publishing import TABLE
+from tests.reference.content_hash import content_hash_by_sums
 
 pytestmark = pytest.mark.airflow
 
@@ -116,6 +117,7 @@ def table(ledger, tmp_path, monkeypatch):
         "table": "stays",
         "content": {
             "sha256": content.hexdigest(),
+            "method": content.method,
             "columns": [{"name": name, "kind": kind} for name, kind in content.kinds.items()],
         },
     }
@@ -136,6 +138,20 @@ def test_a_changed_table_is_on_its_page_its_certificate_and_the_overview(get, le
     assert not get("/api/dags/stays/runs/run-0/certificate").json()["valid"]
     (job,) = get("/api/jobs").json()["jobs"]
     assert job["harms"] == ["table stays of connection research_share: Changed after the release"]
+
+
+def test_a_table_that_an_earlier_version_released_is_compared_by_its_method(get, ledger, table):
+    url, document = table
+    kinds = dict.fromkeys(TABLE.column_names, "text")
+    records = zip(*(TABLE[name].to_pylist() for name in kinds), strict=True)
+    content = document["publication"]["table"]["content"]
+    del content["method"]
+    content["sha256"] = content_hash_by_sums(kinds, records, "s")
+    ledger.append(document)
+    assert page(get, 0)["delivery"]["table"]["state"] == "matches"
+    with create_engine(url).begin() as connection:
+        connection.exec_driver_sql("UPDATE stays SET diagnosis = 'I11' WHERE diagnosis = 'I10'")
+    assert page(get, 0)["delivery"]["table"]["state"] == "changed"
 
 
 def test_a_large_table_is_recounted_on_request(get, ledger, table, monkeypatch):
