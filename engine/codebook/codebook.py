@@ -91,9 +91,8 @@ def _column(job: Job, name: str, levels: Mapping[str, int] | None, classes: Clas
 
 
 def _count(described: DescribedColumn, texts: Texts, records: NDArray[np.int64]) -> None:
-    missing = texts.distinct.is_null().to_numpy(zero_copy_only=False)[texts.codes]
     described["distinct"] = len({*texts.present()} - {None})
-    described["missing"] = int(records[missing].sum())
+    described["missing"] = int(records[texts.missing()].sum())
 
 
 def _list(

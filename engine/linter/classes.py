@@ -22,8 +22,7 @@ def homogeneous_classes(job: Job, released: ClassTable) -> list[LintedClasses]:
 def _of_column(job: Job, released: ClassTable, name: str) -> LintedClasses:
     values = released.sensitive[name]
     pairs = values.without({"", *job.attributes[name].missing})
-    known = pairs.values.distinct.is_valid().to_numpy(zero_copy_only=False)[pairs.values.codes]
     single = np.bincount(pairs.classes, minlength=released.records.size)[pairs.classes] == 1
-    alike = pairs.records[single & known]
+    alike = pairs.records[single & ~pairs.values.missing()]
     rows = int(values.records.sum())
     return {"column": name, "homogeneous": alike.size, "records_share": float(alike.sum() / rows) if rows else 0.0}

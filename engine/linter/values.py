@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from engine.arrow_arrays import filled_texts, flags_of, of_texts
 from engine.errors import InvalidData
 from engine.kernels.text_hashes import text_hashes
 from engine.tables.sources.column_text import as_text
@@ -38,13 +39,13 @@ def hashes(
     there : bool, shape (records,)
         Which records have a value.
     """
-    texts = pc.fill_null(texts_of(column, name), "")
-    absent = pc.is_in(texts, value_set=pa.array(sorted({"", *missing}), pa.string()))
+    texts = filled_texts(texts_of(column, name), "")
+    absent = pc.is_in(texts, value_set=of_texts(sorted({"", *missing})))
     if not len(texts):
         return np.empty(0, np.uint64), np.empty(0, np.bool_)
     _, offsets, data = texts.buffers()
     places = _fixed(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1]
-    return text_hashes(places, _fixed(data or b"", np.uint8)), ~absent.to_numpy(zero_copy_only=False)
+    return text_hashes(places, _fixed(data or b"", np.uint8)), ~flags_of(absent)
 
 
 def _fixed(buffer: Any, kind: type[Number]) -> NDArray[Number]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
+from engine.arrow_arrays import of_flags
 from engine.job.counting import Counted
 from engine.job.job import Job
 from engine.pipeline.output import transformation_of
@@ -68,4 +69,4 @@ class _Released:
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """See `Table.batches`."""
         for part in self._transformation.in_source_order(self._records):
-            yield part.others.select(list(columns)).filter(pa.array(~part.suppressed))
+            yield part.others.select(list(columns)).filter(of_flags(~part.suppressed))

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from engine.arrow_arrays import filled, flags_of, numbers_of, of_numbers, of_texts
 from engine.errors import InvalidData
 from engine.memory import refuse_beyond
 from engine.message import Count, Message
@@ -55,12 +56,16 @@ class Texts:
 
     def column(self) -> pa.Array:
         """Return the texts, shape (n,)."""
-        return self.distinct.take(pa.array(self.codes))
+        return self.distinct.take(of_numbers(self.codes))
 
     def present(self) -> list[str | None]:
         """Return the distinct texts that occur."""
-        found: list[str | None] = self.distinct.take(pa.array(np.unique(self.codes))).to_pylist()
+        found: list[str | None] = self.distinct.take(of_numbers(np.unique(self.codes))).to_pylist()
         return found
+
+    def missing(self) -> NDArray[np.bool_]:
+        """Return which of them are missing, shape (n,)."""
+        return flags_of(self.distinct.is_null())[self.codes]
 
     def at(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Texts:
         """Return some of the rows."""
@@ -91,11 +96,11 @@ class SensitiveValues:
 
     def without(self, texts: Iterable[str]) -> SensitiveValues:
         """Return the same with some texts read as missing values."""
-        wanted = pa.array(sorted(texts), pa.string())
+        wanted = of_texts(sorted(texts))
         if not len(wanted):
             return self
         absent = pc.is_in(self.values.distinct, value_set=wanted)
-        values = _recoded(self.values, pc.if_else(absent, pa.scalar(None, pa.string()), self.values.distinct))
+        values = _recoded(self.values, pc.if_else(absent, pa.nulls(1, pa.string())[0], self.values.distinct))
         return _summed(replace(self, values=values))
 
 
@@ -131,8 +136,7 @@ class ClassTable:
         """Tell the classes all of whose labels are a text, bool, shape (C,)."""
         found = np.ones(self.records.size, np.bool_)
         for labels in self.labels.values():
-            alike = pc.fill_null(pc.equal(labels.distinct, text), False).to_numpy(zero_copy_only=False)
-            found &= alike[labels.codes]
+            found &= flags_of(pc.is_in(labels.distinct, value_set=of_texts([text])))[labels.codes]
         return found
 
     def where(self, wanted: NDArray[np.bool_]) -> ClassTable:
@@ -194,7 +198,7 @@ def count_classes(
 
 
 def _empty(schema: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([], kind) for kind in schema.types], schema=schema)
+    return pa.RecordBatch.from_arrays([pa.nulls(0, kind) for kind in schema.types], schema=schema)
 
 
 def _size(table: ClassTable) -> int:
@@ -210,7 +214,7 @@ def _of_batch(
 ) -> ClassTable:
     records = np.ones(batch.num_rows, np.int64)
     if counts is not None:
-        records = batch.column(counts).cast(pa.int64()).to_numpy(zero_copy_only=False)
+        records = numbers_of(batch.column(counts).cast(pa.int64()))
     columns = {name: _texts(batch.column(name), name) for name in quasi_identifiers}
     group, first = _groups(list(columns.values()), batch.num_rows)
     values = {}
@@ -271,9 +275,9 @@ def _added(tables: Sequence[ClassTable]) -> ClassTable:
 def _summed(pairs: SensitiveValues) -> SensitiveValues:
     """Return every pair of a class and a value once, with the sum of its records, in the order of the classes."""
     width = max(1, len(pairs.values.distinct))
-    keys = pa.array(pairs.classes * width + pairs.values.codes).dictionary_encode()
-    found = keys.dictionary.to_numpy()
-    records = _totals(keys.indices.to_numpy().astype(np.int64), pairs.records, found.size)
+    keys = of_numbers(pairs.classes * width + pairs.values.codes).dictionary_encode()
+    found = numbers_of(keys.dictionary)
+    records = _totals(numbers_of(keys.indices).astype(np.int64), pairs.records, found.size)
     order = np.argsort(found)
     found = found[order]
     values = Texts(pairs.values.distinct, (found % width).astype(np.int32))
@@ -305,8 +309,8 @@ def _groups(columns: Sequence[Texts], rows: int) -> tuple[NDArray[np.int64], NDA
 
 
 def _renumbered(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
-    encoded = pa.array(keys).dictionary_encode()
-    return encoded.indices.to_numpy().astype(np.int64), len(encoded.dictionary)
+    encoded = of_numbers(keys).dictionary_encode()
+    return numbers_of(encoded.indices).astype(np.int64), len(encoded.dictionary)
 
 
 def _totals(group: NDArray[np.int64], records: NDArray[np.int64], number: int) -> NDArray[np.int64]:
@@ -327,7 +331,7 @@ def _joined(parts: Sequence[Texts]) -> Texts:
 def _recoded(column: Texts, texts: pa.Array) -> Texts:
     """Replace the distinct texts by others, of which some may be equal."""
     encoded = texts.dictionary_encode(null_encoding="encode")
-    return Texts(encoded.dictionary, encoded.indices.to_numpy().astype(np.int32)[column.codes])
+    return Texts(encoded.dictionary, numbers_of(encoded.indices).astype(np.int32)[column.codes])
 
 
 def _texts(column: pa.Array, name: str) -> Texts:
@@ -342,9 +346,9 @@ def _texts(column: pa.Array, name: str) -> Texts:
     codes = encoded.indices
     texts = as_text(encoded.dictionary, name)
     if codes.null_count:
-        codes = pc.fill_null(codes.cast(pa.int64()), len(texts))
+        codes = filled(codes.cast(pa.int64()), len(texts))
         texts = pa.concat_arrays([texts, pa.nulls(1, pa.string())])
-    return _recoded(Texts(texts, codes.to_numpy(zero_copy_only=False).astype(np.int32)), texts)
+    return _recoded(Texts(texts, numbers_of(codes).astype(np.int32)), texts)
 
 
 def _any_texts(column: pa.Array, name: str) -> tuple[Texts, bool]:

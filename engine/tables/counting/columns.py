@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from engine.arrow_arrays import of_numbers
 from engine.hierarchy.builder import HierarchyBuilder
 from engine.hierarchy.hierarchy import Label
 from engine.hierarchy.value_keys import OrderName
@@ -133,7 +134,7 @@ class Dictionary:
 
     def _learn(self, values: pa.Array, places: NDArray[np.int64], *, grow: bool) -> None:
         """Find the codes of some values of the last dictionary; a value that no record has gets none."""
-        texts = as_text(values.take(pa.array(places, mask=places == len(values))), self.name).to_pylist()
+        texts = as_text(values.take(of_numbers(places, places == len(values))), self.name).to_pylist()
         labels = [None if text in self._missing else text for text in texts]
         if grow:
             before = len(self.codes)

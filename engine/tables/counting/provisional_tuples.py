@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from engine.arrow_arrays import flags_of, of_flags, of_texts
 from engine.errors import InvalidData, InvalidJob
 from engine.memory import PROCESS, needed_beyond, resident, too_little
 from engine.message import Count, Message
@@ -90,7 +91,7 @@ class ProvisionalTuples:
             if batch.num_rows:
                 self._add(self._batch(batch, released))
             if beside is not None:
-                beside.see(batch if matcher is None else batch.filter(pa.array(released)))
+                beside.see(batch if matcher is None else batch.filter(of_flags(released)))
         if not records:
             raise InvalidData(_EMPTY)
         if matcher is not None:
@@ -183,7 +184,7 @@ class ProvisionalTuples:
                 if released.all():
                     codes = dictionary.encode(column, grow=True)
                 else:
-                    codes[released] = dictionary.encode(column.filter(pa.array(released)), grow=True)
+                    codes[released] = dictionary.encode(column.filter(of_flags(released)), grow=True)
             sensitive.append(codes)
         return [*quasi, *sensitive, released.astype(np.int32)]
 
@@ -192,10 +193,9 @@ class ProvisionalTuples:
         missing = pc.is_null(column)
         texts = self._columns.missing_texts(name)
         if texts:
-            listed = pa.array(sorted(texts), pa.string())
+            listed = of_texts(sorted(texts))
             missing = pc.or_(missing, pc.is_in(as_text(column, name), value_set=listed))
-        found: NDArray[np.bool_] = missing.to_numpy(zero_copy_only=False)
-        return found
+        return flags_of(missing)
 
     def read_population(self, table: Table | PersonTable) -> None:
         """Count the records of the population's table in addition to those of the source."""

@@ -21,6 +21,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from engine.arrow_arrays import numbers_of, of_numbers
+
 MOST = 1 << 18
 """Records of a part, on average; one of a class that has more is about as large."""
 PART_BYTES = 1 << 26
@@ -82,9 +84,10 @@ def in_release_order(
             _distribute(batch, places, first, width, parts, stored)
         for part in parts:
             table = part.close()
-            places = table.column(table.num_columns - 1).to_numpy()
+            chunks = table.column(table.num_columns - 1).chunks
+            places = np.concatenate([np.empty(0, np.int64), *map(numbers_of, chunks)])
             order = _shuffled(places)
-            ordered = table.select(range(table.num_columns - 1)).take(pa.array(order)).combine_chunks()
+            ordered = table.select(range(table.num_columns - 1)).take(of_numbers(order)).combine_chunks()
             places = places[order]
             # no part is held beside the one that follows
             del table, order
@@ -141,7 +144,7 @@ def _distribute(
     parts: list[_Part],
     stored: pa.Schema,
 ) -> None:
-    whole = pa.RecordBatch.from_arrays([*batch.columns, pa.array(places)], schema=stored)
+    whole = pa.RecordBatch.from_arrays([*batch.columns, of_numbers(places)], schema=stored)
     if len(parts) <= 1:
         for part in parts:
             part.add(whole)
@@ -152,7 +155,7 @@ def _distribute(
         chosen += (random_numbers(places.size) % width[places].astype(np.uint64)).astype(np.int64)
     # parts are few (`FILES`), and numbers of 16 bits are sorted without comparing them
     order = np.argsort(chosen.astype(np.uint16), kind="stable")
-    sorted_batch, ends = whole.take(pa.array(order)), np.cumsum(np.bincount(chosen, minlength=len(parts)))
+    sorted_batch, ends = whole.take(of_numbers(order)), np.cumsum(np.bincount(chosen, minlength=len(parts)))
     start = 0
     for part, end in zip(parts, ends.tolist(), strict=True):
         if end > start:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from engine.arrow_arrays import of_numbers, of_texts
 from engine.hierarchy.builder import SUPPRESSED
 from engine.hierarchy.hierarchy import Label
 
@@ -49,7 +50,7 @@ class ReleasedLabels:
             rank: dict[Label, int] = {text: place for place, text in enumerate(texts)}
             ranks[:-1, a] = np.array([rank.get(text, len(texts)) for text in of_code], np.int32)[classes[:, a]]
             ranks[-1, a] = rank[SUPPRESSED]
-            self._texts.append(pa.array(texts, pa.string()))
+            self._texts.append(of_texts(texts))
         order = np.lexsort(ranks.T[::-1])
         new = np.append(False, (np.diff(ranks[order], axis=0) != 0).any(axis=1))
         self.place = np.empty(order.size, np.int64)
@@ -84,8 +85,8 @@ def _dictionary(ranks: NDArray[np.int32], lengths: NDArray[np.int64], texts: pa.
     code_of = np.zeros(found.size, np.int32)
     code_of[order] = np.arange(order.size, dtype=np.int32)
     missing = np.repeat(ranks == len(texts), lengths)
-    indices = pa.array(np.repeat(code_of[codes], lengths), mask=missing if missing.any() else None)
-    return pa.DictionaryArray.from_arrays(indices, texts.take(pa.array(found[order])))
+    indices = of_numbers(np.repeat(code_of[codes], lengths), missing)
+    return pa.DictionaryArray.from_arrays(indices, texts.take(of_numbers(found[order])))
 
 
 def plain_column(column: pa.Array) -> pa.Array:

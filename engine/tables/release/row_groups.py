@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from engine.arrow_arrays import filled, numbers_of, of_numbers
 from engine.tables.release.one_batch import one_batch
 from engine.tables.release.release_order import MOST, Placed
 
@@ -63,13 +64,13 @@ def _bytes(batch: pa.RecordBatch, records: int) -> NDArray[np.int64]:
     found = np.full(records, _WORD * batch.num_columns, np.int64)
     for column in batch.columns:
         if any(is_text(column.type) for is_text in _TEXTS):
-            found += pc.fill_null(pc.binary_length(column), 0).to_numpy(zero_copy_only=False)
+            found += numbers_of(filled(pc.binary_length(column), 0))
     return found
 
 
 def _copied(parts: list[Placed]) -> Placed:
     batch, places = _joined(parts)
-    return (batch.take(np.arange(batch.num_rows)) if batch.num_columns else batch), places
+    return (batch.take(of_numbers(np.arange(batch.num_rows))) if batch.num_columns else batch), places
 
 
 def _joined(parts: list[Placed]) -> Placed:

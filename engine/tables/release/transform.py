@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 from numpy.typing import NDArray
 
+from engine.arrow_arrays import of_flags
 from engine.errors import InvalidData
 from engine.hierarchy.hierarchy import Hierarchy, Label
 from engine.kernels.refine import add_records, class_counts
@@ -244,7 +245,7 @@ class Transformation:
         if not self._pseudonyms or not starred.any():
             return others
         columns = [
-            pc.if_else(pa.array(starred), pa.scalar(None, column.type), column) if name in self._pseudonyms else column
+            pc.if_else(of_flags(starred), pa.nulls(1, column.type)[0], column) if name in self._pseudonyms else column
             for name, column in zip(others.schema.names, others.columns, strict=True)
         ]
         return pa.RecordBatch.from_arrays(columns, schema=others.schema)
@@ -290,7 +291,7 @@ class Transformation:
                 continue
             add_records(places[kept], found)
             found[self._starred_place] += places.size - kept.sum()
-            yield others.filter(pa.array(kept)) if others.num_columns else others, places[kept]
+            yield others.filter(of_flags(kept)) if others.num_columns else others, places[kept]
         if not np.array_equal(found, self._counted):
             raise InvalidData(
                 "the source changed while it was read: records were added, changed or are gone; run again"

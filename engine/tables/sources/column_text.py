@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from engine.arrow_arrays import filled, numbers_of
 from engine.errors import InvalidData
 from engine.tables.sources.column_types import is_opaque, type_name
 
@@ -75,8 +76,8 @@ def dictionary_of(column: pa.Array, name: str) -> tuple[pa.Array, NDArray[np.int
         column = column.storage
     if not pa.types.is_dictionary(column.type) or is_opaque(column.type.value_type):
         column = _encoded(column, name)
-    places = column.indices.cast(pa.int32()).fill_null(len(column.dictionary))
-    return column.dictionary, places.to_numpy(zero_copy_only=False)
+    places = filled(column.indices.cast(pa.int32()), len(column.dictionary))
+    return column.dictionary, numbers_of(places)
 
 
 def _encoded(column: pa.Array, name: str) -> pa.DictionaryArray:

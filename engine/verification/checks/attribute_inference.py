@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
+import numpy as np
 
 from engine.tables.class_table import ClassTable, SensitiveValues
-from engine.tables.sources.grouping import grouped
 
 
 def recount_inference(table: ClassTable, smallest: int) -> dict[str, Mapping[str, float | None]]:
@@ -20,16 +18,21 @@ def recount_inference(table: ClassTable, smallest: int) -> dict[str, Mapping[str
 def _shares(found: SensitiveValues, smallest: int) -> dict[str, float | None]:
     if not found.has_text:
         return dict.fromkeys(("by_class", "by_table"))
-    pairs = pa.table({"class": found.classes, "value": found.values.codes, "records": found.records})
-    by_class = grouped(pairs, ["class"]).aggregate([("records", "max")])["records_max"]
-    by_value = grouped(pairs, ["value"]).aggregate([("records", "sum")])["records_sum"]
-    right = {"by_class": pc.sum(by_class).as_py(), "by_table": pc.max(by_value).as_py()}
+    if not found.records.size:
+        return dict.fromkeys(("by_class", "by_table"))
+    new_class = np.append(True, found.classes[1:] != found.classes[:-1])
+    of_value = np.zeros(len(found.values.distinct), np.int64)
+    np.add.at(of_value, found.values.codes, found.records)
+    right = {
+        "by_class": int(np.maximum.reduceat(found.records, np.flatnonzero(new_class)).sum()),
+        "by_table": int(of_value.max()),
+    }
     return {key: _share(number, int(found.records.sum()), smallest) for key, number in right.items()}
 
 
-def _share(right: int | None, rows: int, smallest: int) -> float | None:
-    few = right is None or 1 <= right <= smallest - 1 or 1 <= rows - right <= smallest - 1
-    return None if few or right is None else right / rows
+def _share(right: int, rows: int, smallest: int) -> float | None:
+    few = 1 <= right <= smallest - 1 or 1 <= rows - right <= smallest - 1
+    return None if few else right / rows
 
 
 def same_inference(stated: Any, found: Mapping[str, Mapping[str, float | None]], equal: Any) -> bool:

@@ -19,7 +19,7 @@ def recount_l_diversity(records: Records, model: Mapping[str, Any]) -> Finding:
     found = records.kept.sensitive[attribute]
     counted = np.ones(found.classes.size, np.bool_)
     if model.get("missing", "not-a-value") != "value":
-        counted = found.values.distinct.is_valid().to_numpy(zero_copy_only=False)[found.values.codes]
+        counted = ~found.values.missing()
     values = np.bincount(found.classes[counted], minlength=records.kept.records.size)
     below = int((values < model["l"]).sum())
     return Finding(

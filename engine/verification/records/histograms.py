@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from engine.arrow_arrays import numbers_of, of_numbers
 from engine.errors import InvalidData
 from engine.tables.class_table import SensitiveValues
 from engine.verification.records.records import Records
@@ -75,16 +75,16 @@ def histograms(records: Records, attribute: str) -> Histograms:
     totals = np.zeros(len(table.values.distinct), np.int64)
     np.add.at(totals, table.values.codes, table.records)
     there = np.flatnonzero(totals)
-    values = table.values.distinct.take(pa.array(there))
+    values = table.values.distinct.take(of_numbers(there))
     position = pc.index_in(kept.values.distinct, value_set=values)
-    positions = position.take(pa.array(kept.values.codes))
+    positions = position.take(of_numbers(kept.values.codes))
     if positions.null_count:
         raise InvalidData(
             f"column {attribute!r}: kept records hold values that the table lacks; give both from the same output"
         )
     counts = tuple(totals[there].tolist())
     ends = np.searchsorted(kept.classes, np.arange(records.kept.records.size), side="right")
-    places = positions.to_numpy(zero_copy_only=False).astype(np.int64)
+    places = numbers_of(positions).astype(np.int64)
     return Histograms(tuple(values.to_pylist()), counts, sum(counts), ends, places, kept.records)
 
 
