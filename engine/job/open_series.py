@@ -19,7 +19,7 @@ from engine.job.job import Job
 from engine.key_file import KeyFile
 from engine.series.evidence import SeriesEvidence, evidence_in
 from engine.series.keyed_ids import SeriesKey
-from engine.series.vault import Vault
+from engine.series.vault import Vault, knows_series
 from engine.series.vault_database import VaultDatabase, VaultFile
 
 _FIXED = ("role", "hierarchy", "missing", "unseen")
@@ -75,7 +75,7 @@ def open_series(
     InvalidJob
         The key cannot be read or made, or is only known to Airflow, as is the vault.
     VaultRefused
-        The file of the vault is missing, and must not be made.
+        The file of the vault is missing, and must not be made; or that of the key is, and the vault knows the series.
     """
     assert job.series is not None  # noqa: S101 (the caller has asked)
     for name, given in (("vault_conn_id", database), ("key_conn_id", secret)):
@@ -86,8 +86,8 @@ def open_series(
             )
     if not make and database is None and not Path(job.series.vault or "").is_file():
         raise VaultRefused(f"series.vault {job.series.vault}: is missing; restore it")
-    vault = VaultFile(Path(job.series.vault or "")) if database is None else database
-    key = SeriesKey(secret or _key_of_file(job, make=make), series_name(job))
+    vault: VaultDatabase = VaultFile(Path(job.series.vault or "")) if database is None else database
+    key = SeriesKey(secret or _key_of_file(job, vault, make=make), series_name(job))
     return SeriesRun(Vault(vault, series_name(job), key.check, job_check(job)), key, release_id)
 
 
@@ -126,10 +126,19 @@ def job_check(job: Job) -> str:
     return hashlib.sha256(json.dumps(fixed, sort_keys=True).encode()).hexdigest()
 
 
-def _key_of_file(job: Job, *, make: bool) -> bytes:
+def _key_of_file(job: Job, vault: VaultDatabase, *, make: bool) -> bytes:
     assert job.series is not None  # noqa: S101 (the caller has asked)
+    path = Path(job.series.key_file or "")
+    # a new key beside an old vault would look like the one that is to be restored
+    there = not isinstance(vault, VaultFile) or vault.path.exists()
+    if make and there and not path.exists() and knows_series(vault, series_name(job)):
+        raise VaultRefused(
+            f"series.key_file {path}: is missing, and the vault was written with it, so that with a new key nobody "
+            "would be known again; restore the key, or set series.begin to the name of a new series, about which "
+            "nothing before it is promised"
+        )
     file = KeyFile(
-        Path(job.series.key_file or ""),
+        path,
         "series.key_file",
         elsewhere="restore the key, or let the user that runs the job write into its folder",
         renewal="remove it, and set series.begin to the name of a new series",

@@ -294,6 +294,20 @@ class Vault:
             yield run
 
 
+def knows_series(database: VaultDatabase, series: str) -> bool:
+    """Tell whether a vault has a series, by whatever key.
+
+    Raises
+    ------
+    VaultRefused
+        The vault is unreachable or locked.
+    """
+    with database.writing() as run:
+        if not database.has_table(run, "series_vault"):
+            return False
+        return bool(run("SELECT 1 FROM series WHERE name = :series", series=series))
+
+
 def _gone(series: str, release_id: str) -> VaultRefused:
     return VaultRefused(
         f"series {series}: release {release_id} is not pending in the vault: another run began meanwhile; run again "

@@ -126,9 +126,27 @@ def test_an_older_copy_of_the_vault_is_refused(tmp_path):
         run(job(tmp_path), table=table(PEOPLE))
 
 
-def test_another_key_is_refused(tmp_path):
+def test_no_key_is_made_in_place_of_one_that_was_lost(tmp_path):
+    """A new file would look like the key that is to be restored, which would then be refused."""
+    run(job(tmp_path), table=table(PEOPLE))
+    key = (tmp_path / "key").rename(tmp_path / "copy")
+    with pytest.raises(VaultRefused, match=r"key: is missing, .*restore the key, or set series\.begin"):
+        run(job(tmp_path), table=table(PEOPLE))
+    assert not (tmp_path / "key").exists()
+    key.rename(tmp_path / "key")
+    run(job(tmp_path), table=table(PEOPLE))
+
+
+def test_a_new_series_has_a_new_key_where_the_old_one_was_lost(tmp_path):
     run(job(tmp_path), table=table(PEOPLE))
     (tmp_path / "key").unlink()
+    run(job(tmp_path, series={"begin": "anew"}), table=table(PEOPLE))
+    assert (tmp_path / "key").exists()
+
+
+def test_another_key_is_refused(tmp_path):
+    run(job(tmp_path), table=table(PEOPLE))
+    (tmp_path / "key").write_text("f" * 64, encoding="utf-8")
     with pytest.raises(VaultRefused, match="another key"):
         run(job(tmp_path), table=table(PEOPLE))
 
