@@ -71,7 +71,7 @@ def parse(kind: type[BaseModel], document: Mapping[str, Any], where: str) -> Any
         return kind.model_validate(document)
     except ValidationError as problem:
         keys = sorted(_known_keys(kind))
-        errors = [dict(error) for error in problem.errors(include_url=False)]
+        errors = _of_the_kind_meant([dict(error) for error in problem.errors(include_url=False)])
         first = list(itertools.islice((error for error in errors if not _follows(error, errors)), _TOLD))
         lines = list(dict.fromkeys(_line(error, keys, document, kind) for error in first))
         if len(errors) > _TOLD:
@@ -91,6 +91,24 @@ def _unwritable(part: Any, place: tuple[str, ...]) -> Iterator[tuple[str, str]]:
             yield ".".join(place), "has a key with half of a surrogate pair, which is no character; leave it out"
         else:
             yield from _unwritable(inner, (*place, _on_a_line(str(key))))
+
+
+def _of_the_kind_meant(errors: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return one problem of a key that takes words or a mapping: pydantic names what each of both lacks."""
+    words = {error["loc"][:-1]: error for error in errors if error["type"] == "literal_error"}
+    mappings = {error["loc"][:-1]: error for error in errors if _KINDS.get(error["type"]) == _MAPPING}
+    below = {error["loc"][:depth] for error in errors for depth in range(len(error["loc"]) - 1)}
+    left = []
+    for error in errors:
+        place = error["loc"][:-1]
+        if error is words.get(place):
+            if isinstance(error["input"], Mapping) and place in below:
+                continue
+            error["or_mapping"] = place in mappings
+        elif error is mappings.get(place) and place in words:
+            continue
+        left.append(error)
+    return left
 
 
 def _follows(error: dict[str, Any], errors: list[dict[str, Any]]) -> bool:
@@ -211,6 +229,7 @@ def _not_among(error: Mapping[str, Any]) -> str:
     """Say which words a key takes, and which of them may be meant."""
     expected, given = str(error["ctx"]["expected"]), error["input"]
     allowed = f"allowed {'are' if ' or ' in expected else 'is'} {_YAML_WORDS.get(expected, expected)}"
+    allowed += ", or a mapping" if error.get("or_mapping") else ""
     if not isinstance(given, str | int | float):
         return allowed
     told = repr(_short(given)) if isinstance(given, str) else _YAML_WORDS.get(str(given), str(given))

@@ -50,6 +50,24 @@ def test_what_is_known_is_of_persons():
 
 
 @pytest.mark.parametrize(
+    ("knows", "told"),
+    [
+        (
+            "any-rows",
+            "knows: is 'any-rows', allowed are 'any-row' or 'all-rows', or a mapping; did you mean 'any-row'?",
+        ),
+        (3, "knows: is 3, allowed are 'any-row' or 'all-rows', or a mapping"),
+        ({"rows": 9}, "knows.rows: must be greater than or equal to 1 and less than or equal to 3, and is 9"),
+        ({"row": 1}, "knows.rows: this key is required; knows.row: unknown key 'row', did you mean 'rows'?"),
+    ],
+)
+def test_what_is_known_is_told_once_where_it_is_neither_a_word_nor_a_mapping(knows, told):
+    with pytest.raises(InvalidJob) as refused:
+        job(knows=knows)
+    assert str(refused.value) == f"job: {told}"
+
+
+@pytest.mark.parametrize(
     ("knows", "known"),
     [(None, "any-row"), ("any-row", "any-row"), ("all-rows", "all-rows"), ({"rows": 1}, 1), ({"rows": 3}, 3)],
 )
