@@ -45,7 +45,7 @@ def counted_source(source: Path, staged: str, key: str | None = None) -> Counted
 
     folder = path_of(staged).parent
     try:
-        state = State.opened(json.loads((folder / KEPT).read_bytes()), fingerprint_key(key))
+        state = State.opened(json.loads((folder / KEPT).read_bytes()), fingerprint_key(key, make=False))
         content = (folder / COUNTS).read_bytes()
     except FileNotFoundError:
         raise NotCountedError("the extraction handed over no counts") from None

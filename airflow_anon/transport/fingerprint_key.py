@@ -25,14 +25,17 @@ _NOT_SHOWN = "what it is now is not shown, in case it is the key itself"
 log = logging.getLogger(__name__)
 
 
-def fingerprint_key(place: str | None = None) -> FingerprintKey:
-    """Return the key of this installation; make its file if there is none.
+def fingerprint_key(place: str | None = None, *, make: bool = True) -> FingerprintKey:
+    """Return the key of this installation.
 
     Parameters
     ----------
     place : str, optional
         The id of an Airflow connection, whose password is the key, or the absolute path of a file. By default
         `AIRFLOW_ANON_FINGERPRINTS`, and without it the file `deidentification_fingerprint.key` in AIRFLOW_HOME.
+    make : bool
+        Make the file if there is none: the first task of a run does. One that a later task made would be a second key
+        of the same run, in place of one that was lost meanwhile.
 
     Raises
     ------
@@ -50,7 +53,7 @@ def fingerprint_key(place: str | None = None) -> FingerprintKey:
     try:
         if "/" not in place:
             return FingerprintKey(sound_key(_password(place), f"{_WHAT}, connection {place!r}", "its password"))
-        return FingerprintKey(_content(path))
+        return FingerprintKey(_content(path, make=make))
     except InvalidJob as problem:
         raise AirflowFailException(str(problem)) from None
 
@@ -66,7 +69,7 @@ def known_key(place: str | None, log: Logger, without: str) -> bytes | None:
         What the lack of it means, for the warning.
     """
     try:
-        return fingerprint_key(place).secret
+        return fingerprint_key(place, make=False).secret
     except AirflowFailException as problem:
         log.warning("%s: %s", without, problem)
         return None
@@ -84,16 +87,17 @@ def _password(conn_id: str) -> bytes:
     return (connection.password or "").encode()
 
 
-def _content(path: Path) -> bytes:
-    """Return the key of a file, which is made if there is none."""
+def _content(path: Path, *, make: bool) -> bytes:
+    restore = "" if make else "restore it, or clear the whole run, whose first task makes a new one; "
     file = KeyFile(
         path,
         _WHAT,
-        elsewhere=f"let the user that runs the tasks write into its folder, or name a connection in {FINGERPRINTS}",
+        elsewhere=f"{restore}let the user that runs the tasks write into its folder, or name a connection in "
+        f"{FINGERPRINTS}",
         renewal="remove it, and a new key is made",
         exposed="can guess records from fingerprints",
     )
-    secret, made = file.read(make=True)
+    secret, made = file.read(make=make)
     if made:
         log.info("Made a new key of source fingerprints in %s", path)
     return secret

@@ -14,7 +14,7 @@ import pytest
 from airflow.sdk.exceptions import AirflowFailException
 
 from airflow_anon.transport import fingerprint_key as module
-from airflow_anon.transport.fingerprint_key import fingerprint_key
+from airflow_anon.transport.fingerprint_key import fingerprint_key, known_key
 from engine import FingerprintKey
 
 LONG = "0123456789abcdef0123456789abcdef"
@@ -51,6 +51,16 @@ def test_it_is_made_once_in_airflow_home(home, caplog):
     assert first == fingerprint_key() == FingerprintKey(content.strip().encode())
     assert str(file) in caplog.text
     assert content.strip() not in caplog.text + repr(first) + first.id
+
+
+def test_a_later_task_makes_no_key_in_place_of_a_lost_one(tmp_path, caplog):
+    """The fingerprint of the run is under the lost one, which may be restored."""
+    file = tmp_path / "key"
+    assert known_key(str(file), logging.getLogger("task"), "not stated") is None
+    assert not file.exists()
+    assert re.search(f"not stated: .*file {file}: .*No such file.*restore it, or clear the whole run", caplog.text)
+    made = fingerprint_key(str(file))
+    assert known_key(str(file), logging.getLogger("task"), "not stated") == made.secret
 
 
 def test_the_setting_and_the_argument_name_another_file(home, monkeypatch, tmp_path):
