@@ -40,7 +40,7 @@ def run_verify(options: argparse.Namespace) -> int:
     Raises
     ------
     InvalidData
-        It cannot be judged: its hierarchies are others, or the source is needed and not given.
+        It cannot be judged: it is not there, its hierarchies are others, or the source is needed and not given.
     VerificationFailed
         It does not hold what the job demands.
     """
@@ -50,6 +50,11 @@ def run_verify(options: argparse.Namespace) -> int:
     if options.source:
         job = job.with_source(options.source)
     folder = Path(options.release)
+    if not folder.is_dir():
+        raise InvalidData(
+            f"{folder}: is not there, or is no folder, so that nothing can be judged; name the folder of a release, "
+            "such as share/JOB/current"
+        )
     check_manifest(folder)
     findings = _findings(folder, job, with_source=bool(options.source))
     for finding in findings:

@@ -63,6 +63,14 @@ def test_verify_against_a_stricter_job(folder):
     assert "FAILS  k-anonymity: 2 of 2 equivalence classes have fewer than 3 records" in done.stdout
 
 
+@pytest.mark.parametrize("name", ["release", "job.yaml"])
+def test_what_is_no_folder_is_not_judged(folder, name):
+    """It says nothing of a release that somebody changed: 4 would call somebody out of bed."""
+    done = cli("verify", folder / name, folder / "job.yaml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{folder / name}: is not there, or is no folder" in done.stderr
+
+
 @pytest.mark.parametrize("name", ["data.parquet", "report.json", "job.yaml", "manifest.json"])
 def test_verify_notices_a_changed_file_and_one_that_is_missing(folder, name):
     cli("run", folder / "job.yaml")
