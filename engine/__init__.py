@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from engine.backends.spark_access import CountedApart, SparkAccess
     from engine.backends.spark_apart import CountApart
     from engine.backends.warehouse import ColumnFigures, PersonCounts, PersonsRead, ReleaseRules, Warehouse
+    from engine.closed_output import until_reader_leaves
     from engine.draft.draft import Draft, check_target, draft_job, job_name
     from engine.draft.linked import draft_linked_job
     from engine.errors import (
@@ -153,6 +154,7 @@ _HOMES = {
     "series_evidence": "job.open_series",
     "sound_key": "key_file",
     "strict_json": "json_document",
+    "until_reader_leaves": "closed_output",
     "verify": "verification",
     "why_counted_in_full": "job.counted_columns",
     "write_manifest": "pipeline.release",
@@ -240,6 +242,7 @@ __all__ = [
     "series_evidence",
     "sound_key",
     "strict_json",
+    "until_reader_leaves",
     "verify",
     "why_counted_in_full",
     "write_manifest",

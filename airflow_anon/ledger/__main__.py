@@ -6,8 +6,9 @@ import os
 import sys
 
 from airflow_anon.ledger.cli import main
+from engine import until_reader_leaves
 
 if __name__ == "__main__":
     # Airflow's own commands do this too: without it, connections in the metadata database are not found.
     os.environ.setdefault("_AIRFLOW_PROCESS_CONTEXT", "server")
-    sys.exit(main())
+    sys.exit(until_reader_leaves(main))

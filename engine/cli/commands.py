@@ -1,8 +1,8 @@
 """The command line `airflow-anon`, one function per command.
 
 Exit status: 0 done; 1 something else failed, such as a full disk; 2 the job, a hierarchy or the data is invalid; 3 no
-transformation satisfies the criteria, or the table is not like the last one; 4 the verification failed. On 2, 3 and 4
-no release exists.
+transformation satisfies the criteria, or the table is not like the last one; 4 the verification failed; 141 who read
+the output has gone. On 2, 3 and 4 no release exists.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from engine.cli.progress_line import progress_line
 from engine.cli.run import add_run, run_job
 from engine.cli.vault import add_vault, airflow_arguments, run_vault
 from engine.cli.verify import add_verify, run_verify
+from engine.closed_output import until_reader_leaves
 from engine.errors import EngineError, InvalidJob, unreadable
 from engine.job.job import load_job
 from engine.job.json_schema import job_schema
@@ -60,9 +61,15 @@ _OF_AIRFLOW = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return the exit status."""
+    return until_reader_leaves(lambda: _main(arguments))
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     options = _parser().parse_args(arguments)
     try:
         status: int = options.command(options)
+    except BrokenPipeError:
+        raise
     except EngineError as problem:
         print(f"airflow-anon: {problem}", file=sys.stderr)
         return problem.exit_code

@@ -65,6 +65,28 @@ def test_a_summary_that_cannot_be_printed_does_not_undo_the_release(folder, behi
     assert (folder / "release" / "manifest.json").is_file()
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["engine", "schema"],
+        ["engine", "doctor"],
+        ["airflow_anon.commands", "doctor"],
+        ["airflow_anon.ledger", "list", "--ledger=sqlite:///ledger.sqlite"],
+    ],
+)
+def test_a_command_whose_reader_has_gone_ends_without_a_word(folder, command):
+    """As `airflow-anon ledger list | head` does; a shell has the status 141 for such a program."""
+    if "list" in command:
+        migrate = [sys.executable, "-m", command[0], "migrate", command[-1]]
+        subprocess.run(migrate, check=True, cwd=folder, capture_output=True)
+    reader, target = os.pipe()
+    os.close(reader)
+    line = [sys.executable, "-m", *command]
+    done = subprocess.run(line, check=False, stdout=target, stderr=subprocess.PIPE, text=True, cwd=folder)
+    os.close(target)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
+
+
 def test_a_process_that_nohup_started_outlives_its_terminal(folder):
     with subprocess.Popen(
         [sys.executable, "-c", SLOW_SOURCE.replace("600", "0.5"), "run", folder / "job.yaml"],
