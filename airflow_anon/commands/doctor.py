@@ -1,4 +1,4 @@
-"""`airflow-anon doctor`, the part that needs Airflow: versions, plugin, job files, connections, ledger, staging.
+"""`airflow-anon doctor`, the part that needs Airflow: versions, plugin, job files, connections, keys, ledger, staging.
 
 In: this installation. Out: one line per thing that was looked at; nothing is changed.
 """
@@ -11,15 +11,18 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from datetime import datetime, timezone
 from importlib.metadata import entry_points, version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
+from urllib.parse import urlsplit
 
 from airflow.configuration import conf
-from airflow.providers.common.compat.sdk import AirflowException
+from airflow.providers.common.compat.sdk import AirflowException, BaseHook
 
+from airflow_anon.commands.doctor_keys import key_findings
 from airflow_anon.commands.init import WAIT_SECONDS
+from airflow_anon.commands.looked import Looked
 from airflow_anon.engine_name import hidden_engine_text, other_engines
 from airflow_anon.jobs.folder import JOBS_ENVIRONMENT, job_files
 from airflow_anon.jobs.nightly import deidentification_dag
@@ -28,22 +31,11 @@ from airflow_anon.ledger.errors import LedgerError
 from airflow_anon.run.staging import UnsafeStagingError, base_folder
 from airflow_anon.transport.connection import engine_of, hook_of, password_of, sqlite_file
 from airflow_anon.transport.failure import database_errors
+from airflow_anon.transport.object_store import is_in_store
 from engine import EngineError, Job, load_job
 
 OLDEST_AIRFLOW = (3, 1)
 _PACKAGE = "airflow-anon"
-
-
-@dataclass(frozen=True)
-class Looked:
-    """One thing that was looked at; as text, one line."""
-
-    state: Literal["ok", "warning", "problem"]
-    what: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.state:8} {self.what}: {self.text}"
 
 
 def add_doctor(commands: Any) -> None:
@@ -71,7 +63,10 @@ def findings() -> Iterator[Looked]:
     jobs: list[Job] = []
     yield from _job_files(jobs)
     yield from _connections(jobs)
+    yield from _places_without_sql(jobs)
+    yield from key_findings(jobs)
     yield from _pools(jobs)
+    yield from _runs_of_the_future(jobs)
     yield _ledger()
     yield _staging()
 
@@ -125,6 +120,7 @@ def _connections(jobs: list[Job]) -> Iterator[Looked]:
     shares = [job.output.conn_id for job in jobs if job.output is not None]
     named = [*(source.conn_id for job in jobs for source in job.sources), *shares]
     named += [job.population_query.conn_id for job in jobs if job.population_query is not None]
+    named += [job.series.vault_conn_id for job in jobs if job.series is not None]
     for conn_id in dict.fromkeys(named):
         if conn_id is not None:
             yield _connection(conn_id, is_share=conn_id in shares)
@@ -148,6 +144,50 @@ def _share_to_be_made(what: str, file: Path) -> Looked:
     if os.access(file.parent, os.W_OK):
         return Looked("ok", what, f"{file}, made by the first release")
     return Looked("problem", what, f"{file}: its folder is not there, or cannot be written by this user; make it")
+
+
+def _places_without_sql(jobs: list[Job]) -> Iterator[Looked]:
+    """Look whether the connections to Spark and to object stores are there; none of both is asked for anything."""
+    stores = [place for job in jobs if job.output is not None for place in (job.output.path, *job.output.also) if place]
+    named = {urlsplit(place).username: f"of {place}" for place in stores if is_in_store(place)}
+    named |= {job.spark.conn_id: f"of spark of job {job.name}" for job in jobs if job.spark is not None}
+    for conn_id, where in named.items():
+        if conn_id is None:
+            continue
+        try:
+            BaseHook.get_connection(conn_id)
+        except AirflowException:
+            hint = f"add it in Airflow under Admin, Connections, or set AIRFLOW_CONN_{conn_id.upper()}"
+            yield Looked("problem", f"connection {conn_id!r}", f"{where}, is not defined; {hint}")
+        else:
+            yield Looked("ok", f"connection {conn_id!r}", f"{where}, is there")
+
+
+def _runs_of_the_future(jobs: list[Job]) -> Iterator[Looked]:
+    """Look for runs with a date to come: Airflow begins no task of one, and none of a later run of the job."""
+    try:
+        from airflow.models.dagrun import DagRun  # noqa: PLC0415 (needs Airflow's database, as pools do)
+        from airflow.utils.session import create_session  # noqa: PLC0415
+        from sqlalchemy import select  # noqa: PLC0415
+
+        with create_session() as session:
+            waiting = session.execute(
+                select(DagRun.dag_id, DagRun.run_id).where(
+                    DagRun.dag_id.in_([job.name for job in jobs]),
+                    DagRun.state.in_(["queued", "running"]),
+                    DagRun.logical_date > datetime.now(timezone.utc),
+                )
+            ).all()
+    except Exception as problem:  # noqa: BLE001 (whatever it is, the rest is looked at)
+        yield Looked("warning", "runs", f"Airflow's database was not read ({type(problem).__name__})")
+        return
+    for dag_id, run_id in waiting:
+        yield Looked(
+            "problem",
+            f"run {run_id} of DAG {dag_id}",
+            "has a date in the future, so that no task of it begins, nor one of a later run; mark the run as failed, "
+            "then each of its tasks that is left, then the run once more",
+        )
 
 
 def _pools(jobs: list[Job]) -> Iterator[Looked]:

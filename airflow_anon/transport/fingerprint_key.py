@@ -43,7 +43,7 @@ def fingerprint_key(place: str | None = None, *, make: bool = True) -> Fingerpri
         The connection is not defined; the path is not absolute; the file cannot be read or made, or belongs to or may
         be opened by others; or the key is shorter than `SHORTEST_KEY` bytes.
     """
-    place = place or os.environ.get(FINGERPRINTS) or str(airflow_home() / DEFAULT_FILE)
+    place = _place(place)
     path = Path(place)
     if "/" in place and not path.is_absolute():
         raise AirflowFailException(
@@ -56,6 +56,16 @@ def fingerprint_key(place: str | None = None, *, make: bool = True) -> Fingerpri
         return FingerprintKey(_content(path, make=make))
     except InvalidJob as problem:
         raise AirflowFailException(str(problem)) from None
+
+
+def key_file(place: str | None = None) -> Path | None:
+    """Return the file of the key; None where it is the password of a connection."""
+    found = _place(place)
+    return Path(found) if "/" in found else None
+
+
+def _place(place: str | None) -> str:
+    return place or os.environ.get(FINGERPRINTS) or str(airflow_home() / DEFAULT_FILE)
 
 
 def known_key(place: str | None, log: Logger, without: str) -> bytes | None:

@@ -81,8 +81,13 @@ class VaultTables:
         return bool(run(f"SELECT 1 FROM {known}", name=name))
 
 
-def series_of(job: Job, release_id: str) -> SeriesRun:
+def series_of(job: Job, release_id: str, *, make: bool = True) -> SeriesRun:
     """Open the series of a job; its connections are looked up.
+
+    Parameters
+    ----------
+    make : bool
+        Make the files that are missing.
 
     Raises
     ------
@@ -103,7 +108,7 @@ def series_of(job: Job, release_id: str) -> SeriesRun:
     if settings.key_conn_id is not None:
         found = password_of_connection("series", settings.key_conn_id)
         secret = sound_key(found, f"series.key_conn_id: {settings.key_conn_id!r}", "its password")
-    return open_series(job, release_id, database, secret)
+    return open_series(job, release_id, database, secret, make=make)
 
 
 def _plain(value: Any) -> Any:

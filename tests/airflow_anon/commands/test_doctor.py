@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import sqlite3
 import sys
 
@@ -86,6 +87,74 @@ def test_a_pool_that_airflow_does_not_have(installation, capsys, airflow_home):
     assert "ok       pool 'default_pool': is there" in told
     assert "problem  pool 'warehuose': is not there" in told
     assert "dag.pool of job visits" in told
+
+
+def a_job(installation, name, **changes):
+    document = {**JOB, "name": name, "output": {"path": str(installation / name)}, **changes}
+    (installation / "jobs" / f"{name}.yaml").write_text(yaml.safe_dump(document))
+
+
+def test_keys_are_looked_at_and_none_is_made(installation, capsys, monkeypatch):
+    monkeypatch.setenv("AIRFLOW_ANON_FINGERPRINTS", str(installation / "fingerprint.key"))
+    monkeypatch.setenv("AIRFLOW_CONN_SHORT", '{"conn_type": "generic", "password": "pa55word"}')
+    files = {"vault": str(installation / "vault.sqlite"), "key_file": str(installation / "vault.key")}
+    a_job(installation, "nights", series=files)
+    status, told = looked(installation, capsys)
+    assert status == 0, told
+    assert f"ok       key of source fingerprints: {installation}/fingerprint.key: is not there; the first run" in told
+    assert f"ok       key of the series of job nights: {installation}/vault.key: is not there; the first run" in told
+
+    (installation / "vault.sqlite").touch(mode=0o600)
+    (installation / "fingerprint.key").write_text("f" * 64)
+    (installation / "fingerprint.key").chmod(0o644)
+    a_job(installation, "by_connection", series={"vault_conn_id": "down", "key_conn_id": "short"})
+    mail = {"role": "identifying", "action": "pseudonymize", "key_file": str(installation / "lost.key")}
+    a_job(installation, "names", attributes={**JOB["attributes"], "email": {**mail, "key_id": "0" * 16}})
+    a_job(installation, "first", attributes={**JOB["attributes"], "email": mail})
+    status, told = looked(installation, capsys)
+    assert status == 2
+    for what in (
+        f"problem  key of source fingerprints: the key of source fingerprints, file {installation}/fingerprint.key: has",
+        f"problem  key of the series of job nights: series.key_file, file {installation}/vault.key: cannot be read",
+        "problem  key of the series of job by_connection: series.key_conn_id: 'short': its password has 8 bytes",
+        "problem  connection 'down': reaching it",
+        f"problem  attributes.email of job names: attributes.email.key_file, file {installation}/lost.key: cannot be",
+        "warning  attributes.email of job first: has no key_id",
+    ):
+        assert what in told
+
+
+def test_the_connections_of_stores_and_of_spark_are_looked_for(installation, capsys, monkeypatch):
+    monkeypatch.setenv("AIRFLOW_CONN_CLUSTER", "spark-connect://127.0.0.1:1")
+    a_job(installation, "stored", output={"path": "s3://no_store@bucket/share"})
+    a_job(installation, "counted", backend="spark", spark={"conn_id": "cluster"}, subject=None, unit="record")
+    status, told = looked(installation, capsys)
+    assert status == 2
+    assert "problem  connection 'no_store': of s3://no_store@bucket/share, is not defined; add it" in told
+    assert "ok       connection 'cluster': of spark of job counted, is there" in told
+
+
+def test_a_run_with_a_date_in_the_future_holds_up_the_others(installation, capsys, airflow_home):
+    """Airflow keeps it running until then, begins no task of it, and tells nobody."""
+    from airflow.models.dagrun import DagRun  # noqa: PLC0415 (needs the database of the fixture)
+    from airflow.utils.session import create_session  # noqa: PLC0415
+    from sqlalchemy import delete  # noqa: PLC0415
+
+    def run(run_id, date, state):
+        return DagRun(dag_id="stays", run_id=run_id, logical_date=date, run_type="manual", state=state)
+
+    soon = dt.datetime.now(dt.timezone.utc) + dt.timedelta(days=400)
+    with create_session() as session:
+        session.add(run("ahead", soon, "running"))
+        session.add(run("ended", soon + dt.timedelta(days=1), "failed"))
+    try:
+        status, told = looked(installation, capsys)
+    finally:
+        with create_session() as session:
+            session.execute(delete(DagRun).where(DagRun.run_id.in_(["ahead", "ended"])))
+    assert status == 2
+    assert "problem  run ahead of DAG stays: has a date in the future" in told
+    assert "run ended" not in told
 
 
 def test_without_job_files_it_says_how_to_get_one(installation, capsys, monkeypatch):
