@@ -113,8 +113,9 @@ def test_keys_are_looked_at_and_none_is_made(installation, capsys, monkeypatch):
     a_job(installation, "first", attributes={**JOB["attributes"], "email": mail})
     status, told = looked(installation, capsys)
     assert status == 2
+    of_fingerprints = f"the key of source fingerprints, file {installation}/fingerprint.key: has mode 0644"
     for what in (
-        f"problem  key of source fingerprints: the key of source fingerprints, file {installation}/fingerprint.key: has",
+        f"problem  key of source fingerprints: {of_fingerprints}",
         f"problem  key of the series of job nights: series.key_file, file {installation}/vault.key: cannot be read",
         "problem  key of the series of job by_connection: series.key_conn_id: 'short': its password has 8 bytes",
         "problem  connection 'down': reaching it",
