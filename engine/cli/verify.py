@@ -77,12 +77,12 @@ def run_verify(options: argparse.Namespace) -> int:
 def _not_shown(folder: Path, job: Job, failed: Sequence[Finding]) -> str:
     """Return what of a release is neither shown nor refuted, and what to give."""
     checks = dict.fromkeys(finding.check for finding in failed)
-    what = "that its classes are of enough persons" if job.subject else f"what is said of {', '.join(checks)}"
+    persons = bool({"persons", "series"} & set(checks))
+    what = "that its classes are of enough persons" if persons else f"what is said of {', '.join(checks)}"
     column = f", with its column {job.subject!r}," if job.subject else ""
     has_source = any(source.path is not None for source in job.sources)
-    lacks = (
-        not has_source if job.max_rows is not None else bool({"persons", "series"} & set(checks)) or bool(job.subset)
-    )
+    lacks = not has_source if job.max_rows is not None else persons or bool(job.subset)
+    lacks = lacks and "shift" not in checks  # a source does not help who has not the key of its dates
     fix = f"give what was de-identified{column} as --source" if lacks else str(failed[0].message)
     return (
         f"{folder}: what a release alone tells holds: columns, labels, suppression and rows; {what} is stated and "

@@ -42,7 +42,7 @@ from engine.verification.records.known_keys import KnownKeys, known_keys
 from engine.verification.records.linked import values_there
 from engine.verification.records.population import open_source_of
 from engine.verification.records.records import Records
-from engine.verification.records.replaced import ShiftedSource
+from engine.verification.records.replaced import ShiftedSource, UnshiftedSource
 from engine.verification.records.sensitive import SensitiveAttribute
 from engine.verification.records.series import released_persons
 from engine.verification.records.source_records import SourceRecords, source_records
@@ -274,13 +274,15 @@ def _alone(
 
 
 def _with_shifted_dates(job: Job, source: Any, report: Report | None, keys: KnownKeys) -> Any:
-    """Return the source as it was counted: with shifted dates, if their key and the day of ages are known."""
+    """Return the source as it was counted: with shifted dates, or, without their key, with dates that nobody reads."""
     stated = (report or {}).get("shift")
-    if "shift" not in keys.of_place or not isinstance(stated, Mapping) or not is_day(stated.get("ages_on")):
+    if not job.shifted or not isinstance(stated, Mapping) or not is_day(stated.get("ages_on")):
         return source
-    day = stated["ages_on"]
     try:
-        return ShiftedSource(job, open_source_of(job, source), keys.of_place["shift"], day)
+        opened = open_source_of(job, source)
+        if "shift" not in keys.of_place:
+            return UnshiftedSource(job, opened, keys.why_not["shift"])
+        return ShiftedSource(job, opened, keys.of_place["shift"], stated["ages_on"])
     except EngineError:
         return source  # what compares it says that it cannot be read
 

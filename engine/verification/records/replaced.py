@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
+from engine.message import Message
 from engine.tables.sources.column_text import as_text
 from engine.tables.sources.column_types import plain_type
 from engine.verification.records.persons_named import persons_named
@@ -125,6 +126,34 @@ class ShiftedSource:
             raise InvalidData(f"column {name!r}: a date of the source cannot be read") from None
         is_old = self._oldest is not None and int(text[:4]) <= self._oldest
         return np.datetime64("NaT", "D") if is_old else day
+
+
+class UnshiftedSource:
+    """A source whose dates were shifted by a key that nobody has: what was counted of them cannot be read.
+
+    Parameters
+    ----------
+    why : Message
+        Why the key is not known.
+    """
+
+    def __init__(self, job: Job, source: Table, why: Message) -> None:
+        self._source = source
+        self._shifted = set(job.shifted)
+        self._why = why
+        self.schema = source.schema
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """See `Table.batches`.
+
+        Raises
+        ------
+        InvalidData
+            A shifted column is among them.
+        """
+        if self._shifted & set(columns):
+            raise InvalidData(Message("its dates were shifted: ", self._why))
+        yield from self._source.batches(columns)
 
 
 def _encoded(texts: pa.Array) -> tuple[list[str | None], NDArray[np.int64]]:
