@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MOST_ROWS, _MOST_COLUMNS, _LONGEST_NAME, _LONGEST_LABEL = 2**31 - 1, 32_767, 32, 80
+_LONGEST_VALUE_LABEL = 32_000
+"""Bytes of the text of a value label that Stata and ReadStat, the library of haven and pyreadstat, read."""
 _LARGEST = float.fromhex("0x1.fffffffffffffp+1022")
 """The largest double that is no missing value of Stata."""
 _NAME = re.compile(rf"[A-Za-z_][A-Za-z0-9_]{{0,{_LONGEST_NAME - 1}}}")
@@ -98,6 +100,7 @@ def _variable(name: str, column: pa.ChunkedArray, described: DescribedColumn | N
     _refuse_values(name, column)
     if described is not None and described.get("labels"):
         labels = [one["label"] for one in described["labels"]]
+        _refuse_labels(name, labels)
         return pd.Categorical(column.to_pandas(), categories=labels, ordered=described["ordered"])
     found = _plain(column)
     return pd.Series(found, dtype=object if found.dtype == object else None)
@@ -109,6 +112,17 @@ def _refuse_values(name: str, column: pa.ChunkedArray) -> None:
         raise InvalidJob(
             f"output.formats: column {name!r} has {why}, which dta cannot hold; convert it in the source query, or "
             "leave dta out"
+        )
+
+
+def _refuse_labels(name: str, labels: Sequence[str]) -> None:
+    """Refuse labels that haven and pyreadstat would cut, so that two of them may look alike; Stata has no such rule."""
+    long = any(len(label.encode()) > _LONGEST_VALUE_LABEL for label in labels)
+    why = f"of more than {_LONGEST_VALUE_LABEL:,} bytes" if long else "with a space at the end"
+    if long or any(label.endswith(" ") for label in labels):
+        raise InvalidJob(
+            f"output.formats: column {name!r} has labels {why}, which programs that read dta cut; change them in its "
+            "hierarchy or the source query, or leave dta out"
         )
 
 

@@ -321,6 +321,25 @@ def test_labels_that_spss_would_cut_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("ward", "why"),
+    [("w ", "with a space at the end"), (f"{'w' * 31_999}ä", "of more than 32,000 bytes")],
+    ids=["space", "long"],
+)
+def test_labels_that_readers_of_dta_cut_are_refused_by_name(tmp_path, ward, why):
+    """ReadStat, which haven and pyreadstat have, reads the first 32,000 bytes of a label, without spaces at its end."""
+    with pytest.raises(InvalidJob, match=f"'ward' has labels {why}, which programs that read dta cut"):
+        run(job(tmp_path, ["parquet", "dta"]), table=table(ward=pa.array([ward, "w"] * (ROWS // 2))))
+    assert not (tmp_path / "release").exists()
+
+
+def test_the_longest_label_of_dta_is_read_whole(tmp_path):
+    wards = [f"{'w' * 31_998}{end}" for end in ("ä", "öx")]
+    run(job(tmp_path, ["parquet", "dta"]), table=table(ward=pa.array([wards[0], wards[1][1:]] * (ROWS // 2))))
+    frame, _ = pyreadstat.read_dta(tmp_path / "release" / "data.dta", apply_value_formats=True)
+    assert set(frame["ward"]) == {wards[0], wards[1][1:]}
+
+
+@pytest.mark.parametrize(
     ("form", "end", "why"),
     [("dta", "\0", "a NUL character"), ("sav", "\0", "a NUL character"), ("sav", " ", "a space at the end")],
 )
