@@ -269,11 +269,16 @@ def _too_short(error: Mapping[str, Any]) -> str:
     return "must not be empty" if least == 1 else f"must have at least {least} characters"
 
 
+def _too_few(error: Mapping[str, Any]) -> str:
+    least = error["ctx"]["min_length"]
+    return f"needs at least {least} {'entry' if least == 1 else 'entries'}"
+
+
 _FORMS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "string_pattern_mismatch": told_form,
     "string_too_long": _too_long,
     "string_too_short": _too_short,
-    "too_short": lambda error: f"needs at least {error['ctx']['min_length']} entry",
+    "too_short": _too_few,
     "literal_error": _not_among,
     "finite_number": lambda _: "must be a number, and neither infinite (.inf) nor none (.nan)",
 }

@@ -195,7 +195,7 @@ def _same(root: Path, path: Path, first: pa.Schema, schema: pa.Schema) -> None:
         return
     both = [name for name in kinds if name in others]
     told = [
-        f"{name!r} ({type_name(kinds[name])} and {type_name(others[name])})"
+        f"{name!r} ({' and '.join(_told_apart(kinds[name], others[name]))})"
         for name in both
         if kinds[name] != others[name]
     ]
@@ -207,6 +207,16 @@ def _same(root: Path, path: Path, first: pa.Schema, schema: pa.Schema) -> None:
         f"source {root}: {_short(root, path)} has not the columns of the first file: "
         f"{', '.join(told) or 'they are in another order'}; write all files alike, those of CSV with the same header"
     )
+
+
+def _told_apart(one: pa.DataType, other: pa.DataType) -> list[str]:
+    """Name two types: with unit, zone or digits where only these differ, never with the names of nested fields."""
+    names = [type_name(one), type_name(other)]
+    if names[0] != names[1]:
+        return names
+    if pa.types.is_nested(one) or pa.types.is_dictionary(one):
+        return [names[0], f"another {names[0]}"]
+    return [str(one), str(other)]
 
 
 def _short(root: Path, path: Path) -> str:

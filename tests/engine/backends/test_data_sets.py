@@ -138,6 +138,31 @@ def test_files_with_other_columns_are_refused_by_name_and_type(tmp_path):
     assert "4711" not in str(problem.value)
 
 
+MOMENT = pa.timestamp("us")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "told"),
+    [
+        (MOMENT, pa.timestamp("ns"), "timestamp[us] and timestamp[ns]"),
+        (MOMENT, pa.timestamp("us", "UTC"), "timestamp[us] and timestamp[us, tz=UTC]"),
+        (pa.decimal128(10, 2), pa.decimal128(12, 2), "decimal128(10, 2) and decimal128(12, 2)"),
+        (pa.struct([("Erika", MOMENT)]), pa.struct([("Hans", MOMENT)]), "struct and another struct"),
+        (pa.list_(pa.string()), pa.list_(pa.large_string()), "list and another list"),
+    ],
+    ids=["unit", "zone", "digits", "struct", "list"],
+)
+def test_types_that_differ_in_their_parameters_are_told_with_them(tmp_path, one, other, told):
+    """Names of nested fields may be those of persons: a file that was made of a mapping has its keys there."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for name, kind in (("0", one), ("1", other)):
+        pq.write_table(part("a", "a").set_column(1, "s", pa.nulls(2, kind)), folder / f"{name}.parquet")
+    with pytest.raises(InvalidData) as problem:
+        run(job_on(folder))
+    assert f"1.parquet has not the columns of the first file: 's' ({told}); write" in str(problem.value)
+
+
 @pytest.mark.parametrize("headless", [["x"], ["y"], ["x", "y"]])
 def test_a_file_without_a_header_is_refused_without_the_cells_of_its_first_record(tmp_path, headless):
     folder = tmp_path / "data"

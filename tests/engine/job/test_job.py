@@ -77,6 +77,11 @@ def test_a_key_like_no_other_is_to_be_removed():
         (["privacy", 0], {**DIVERSITY, "attribute": "nowhere"}, ["privacy.0", "'nowhere'", "diagnosis"]),
         (["privacy"], [BASE["privacy"][0]] * 2, ["privacy: the same model is listed twice", "remove one"]),
         (["privacy"], [], ["privacy: needs at least 1 entry"]),
+        (
+            ["attributes", "age", "hierarchy"],
+            {"builder": "order", "values": ["a"], "fanouts": [2]},
+            ["attributes.age.hierarchy.values: needs at least 2 entries"],
+        ),
         (["privacy"], {"model": "k-anonymity", "k": 5}, ["privacy: must be a list"]),
         (["utility"], {"measure": "losss"}, ["utility", "'losss'", "'loss'", "'precision'"]),
         (["utility"], {"aggregate": "median"}, ["utility.aggregate", "'arithmetic-mean'", "'maximum'"]),
