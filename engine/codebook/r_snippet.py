@@ -9,24 +9,29 @@ from collections.abc import Sequence
 
 from engine.codebook.document import DescribedColumn
 
+_TEXTS = {"string", "large_string"}
 _FACTOR = 30
 """Labels of a column that are written out; the factors of others have the order of R."""
 
 
 def r_snippet(name: str, columns: Sequence[DescribedColumn]) -> str:
     """Return the lines."""
-    texts = [one["column"] for one in columns if one["type"] in {"string", "large_string"}]
+    texts = [one["column"] for one in columns if one["type"] in _TEXTS]
+    # R finds no column of which the name is empty
+    by_place = any(one["column"] == "" for one in columns)
     kinds = ", ".join(f'{_text(name)} = "character"' for name in texts)
+    if by_place:
+        kinds = ", ".join('"character"' if one["type"] in _TEXTS else "NA" for one in columns)
     lines = [
         f'table <- read.csv({_text(name)}, na.strings = "", check.names = FALSE, encoding = "UTF-8",',
         f"                  colClasses = {f'c({kinds})' if texts else 'NA'})",
     ]
-    for one in columns:
+    for place, one in enumerate(columns, start=1):
         labels = [described["label"] for described in one.get("labels", [])]
         if labels and len(labels) <= _FACTOR:
             written = ", ".join(map(_text, labels))
             ordered = ", ordered = TRUE" if one["ordered"] else ""
-            column = _text(one["column"])
+            column = place if by_place else _text(one["column"])
             lines.append(f"table[[{column}]] <- factor(table[[{column}]], levels = c({written}){ordered})")
     return "\n".join(lines)
 

@@ -44,9 +44,14 @@ def refuse(schema: pa.Schema) -> None:
     ------
     InvalidJob
         A column has a type without a text of its own; or it is the only one, so that a record whose value is missing
-        would be an empty line, which most readers leave out.
+        would be an empty line, which most readers leave out; or its name has a NUL character.
     """
     for field in schema:
+        if "\0" in field.name:
+            raise InvalidJob(
+                f"output.formats: csv cannot name a column {field.name!r}: with a NUL character R does not read it; "
+                "name it otherwise in the source query, or leave csv out"
+            )
         if not any(is_type(field.type) for is_type in _TYPES):
             raise InvalidJob(
                 f"output.formats: csv cannot hold column {field.name!r} of type {type_name(field.type)}; convert it "
@@ -84,7 +89,9 @@ def _refuse_values(name: str, column: pa.Array) -> None:
 
 
 def _lost_value(column: pa.Array) -> str | None:
-    """Say of which kind values are that have no text of ISO 8601; None if there are none."""
+    """Say of which kind values are that R does not read, or that have no text of ISO 8601; None if there are none."""
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        return "texts with a NUL character" if pc.any(pc.match_substring(column, "\0")).as_py() else None
     if not (pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)):
         return None
     ends = pc.min_max(pc.year(column)).as_py()

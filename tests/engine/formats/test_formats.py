@@ -254,6 +254,7 @@ def test_a_release_whose_csv_differs_is_not_made(tmp_path, monkeypatch):
         ("csv", pa.array([Decimal("1.5")] * ROWS, pa.decimal64(12, 1)), "'extra' of type decimal64"),
         ("csv", pa.array([2_932_897] * ROWS, pa.int32()).cast(pa.date32()), "'extra' has years before 0 or after 9999"),
         ("csv", pa.array([BEFORE_ZONES] * ROWS, pa.timestamp("us", "Europe/Zurich")), "'extra' has times of a zone"),
+        ("csv", pa.array(["a\0b"] * ROWS), "'extra' has texts with a NUL"),
         ("dta", pa.array([Decimal("1.5")] * ROWS), "'extra' of type decimal128"),
         ("dta", pa.array([NOW] * ROWS, pa.timestamp("us", "UTC")), "'extra' of type timestamp"),
         ("dta", pa.array([2**53 + 1] * ROWS), "'extra' has whole numbers beyond"),
@@ -341,13 +342,23 @@ def test_the_longest_label_of_dta_is_read_whole(tmp_path):
 
 @pytest.mark.parametrize(
     ("form", "end", "why"),
-    [("dta", "\0", "a NUL character"), ("sav", "\0", "a NUL character"), ("sav", " ", "a space at the end")],
+    [
+        ("csv", "\0", "a NUL character"),
+        ("dta", "\0", "a NUL character"),
+        ("sav", "\0", "a NUL character"),
+        ("sav", " ", "a space at the end"),
+    ],
 )
 def test_labels_that_a_format_would_change_are_refused_by_name(tmp_path, form, end, why):
     wards = [f"{ward}{end}" for ward in "ab"] * (ROWS // 2)
     with pytest.raises(InvalidJob, match=f"'ward' has texts with {why}"):
         run(job(tmp_path, ["parquet", form]), table=table(ward=pa.array(wards)))
     assert not (tmp_path / "release").exists()
+
+
+def test_names_that_r_does_not_read_are_refused():
+    with pytest.raises(InvalidJob, match=r"csv cannot name a column 'a\\x00b'"):
+        csv_file.refuse(pa.schema([("age", pa.string()), ("a\0b", pa.string())]))
 
 
 def test_csv_of_one_column_would_lose_records():
@@ -409,3 +420,19 @@ def test_the_lines_of_the_readme_run_in_r(release, tmp_path):
     expected = [str(ROWS), *(one["label"] for one in codebook["age"]["labels"]), str(file["ward"].isna().sum())]
     assert done.stdout.split("\n")[: len(expected)] == expected
     assert done.stdout == "\n".join([*expected, *notes]) + "\n"
+
+
+@pytest.mark.skipif(R is None, reason="needs R (apt-get install r-base-core)")
+def test_the_lines_of_the_readme_run_in_r_where_a_column_has_no_name(tmp_path):
+    """The index that pandas writes has none in the header of its CSV file; R finds no column of an empty name."""
+    document = job(tmp_path, ["parquet", "csv"], **{"": {"accept": "unique"}})
+    numbers = [f"{number:03}" for number in range(ROWS)]
+    folder = run(document, table=table(**{"": pa.array(numbers)})).output
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    asked = 'writeLines(c(levels(table[["ward"]]), sort(table[[3]])))'
+    (tmp_path / "read.R").write_text(text.split("```r\n")[1].split("```")[0] + asked, encoding="utf-8")
+    command = [R, "--vanilla", tmp_path / "read.R"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    wards = sorted(set(pd.read_parquet(folder / "data.parquet")["ward"].dropna()))
+    assert done.stdout.split() == [*wards, *numbers]
