@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
+from engine.tables.sources.column_text import as_text
 from engine.tables.sources.column_types import plain_type
 from engine.tables.sources.person_texts import person_texts
 from engine.tables.sources.table import Table
@@ -109,13 +110,23 @@ def _column(gone: KeptRows, names: Sequence[str], subject: str, field: pa.Field)
         return pa.array(names, pa.string())
     if field.name not in gone.rows.column_names:
         return pa.nulls(len(names), field.type)
+    before = gone.rows[field.name]
     try:
-        return gone.rows[field.name].cast(field.type)
-    except pa.ArrowException:  # its message may quote a value
+        now = before.cast(field.type)
+        # such as 007, which as a number is another value
+        is_same = now.type == before.type or _texts(now, field.name) == _texts(before, field.name)
+    except (pa.ArrowException, InvalidData):  # the message may quote a value
+        is_same = False
+    if not is_same:
         raise InvalidData(
             f"column {field.name!r}: has another type than in the release before, whose records are kept "
             "(series.departures: keep); change it back, or set series.begin to the name of a new series"
-        ) from None
+        )
+    return now
+
+
+def _texts(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    return pa.chunked_array([as_text(chunk, name) for chunk in column.chunks], pa.string())
 
 
 def rows_of(table: Table, columns: Sequence[str], chosen: NDArray[np.bool_]) -> pa.Table:

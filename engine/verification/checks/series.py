@@ -17,8 +17,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from engine.errors import InvalidData
+from engine.errors import EngineError, InvalidData
 from engine.message import Message
+from engine.tables.sources.column_text import as_text
 from engine.verification.checks.labels import is_allowed
 from engine.verification.checks.series_stated import other_figures
 from engine.verification.finding import Finding
@@ -122,17 +123,27 @@ def _is_kept_rightly(job: Job, released: PersonsReleased, evidence: SeriesEviden
     if min(rows) < 0 or np.unique(released.places[released.places >= 0], return_counts=True)[1].max() > 1:
         return False
     nights = before.nights[rows]
-    return bool((kept.nights == nights + 1).all()) and _comparable(before.rows.take(rows)).equals(
-        _comparable(kept.rows)
-    )
+    return bool((kept.nights == nights + 1).all()) and _same_rows(before.rows.take(rows), kept.rows)
 
 
-def _comparable(rows: pa.Table) -> pa.Table:
-    """Return rows with texts in place of fractions, of which Arrow finds NaN unequal to itself."""
-    floating = [name for name in rows.column_names if pa.types.is_floating(rows.schema.field(name).type)]
-    for name in floating:
-        rows = rows.set_column(rows.schema.get_field_index(name), name, rows[name].cast(pa.string()))
-    return rows
+def _same_rows(before: pa.Table, now: pa.Table) -> bool:
+    """Tell whether rows have the same values, whatever the types of their columns are.
+
+    Values of other types are the same if their texts are, and so are fractions, of which Arrow finds NaN unequal to
+    itself.
+    """
+    if before.column_names != now.column_names:
+        return False
+    for name in before.column_names:
+        one, other = before[name], now[name]
+        try:
+            if one.type != other.type or pa.types.is_floating(one.type):
+                one, other = (pa.chunked_array([as_text(c, name) for c in a.chunks], pa.string()) for a in (one, other))
+        except EngineError:
+            return False
+        if not one.equals(other):
+            return False
+    return True
 
 
 def _judged(job: Job, evidence: SeriesEvidence, group: NDArray[np.int64]) -> Iterator[Finding]:

@@ -258,6 +258,28 @@ def test_who_is_gone_stays_for_some_nights_and_then_others_cover(tmp_path):
     assert left.report["series"]["covered_share"] == pytest.approx(2 / 23)
 
 
+@pytest.mark.parametrize("types", [{"age": "int64"}, {"age": "int8", "ward": "int32", "who": "int64"}])
+def test_who_is_gone_stays_where_a_column_has_another_type(tmp_path, types):
+    """A warehouse widens a column, or reads numbers of one night as text: the values are the same."""
+    people = two_classes()
+    gone = table({number: one for number, one in people.items() if number != 0})
+    run(keeping(tmp_path), table=table(people))
+    for frame in (gone.astype(types), gone):
+        kept = run(keeping(tmp_path), table=frame)
+        assert "0" in {str(one) for one in in_file(kept.table)}
+        assert kept.report["series"]["kept_share"] == pytest.approx(1 / 24)
+
+
+def test_a_record_that_another_type_would_change_is_not_kept(tmp_path):
+    people = two_classes()
+    padded = table(people).assign(who=[f"{number:03}" for number in people])
+    run(keeping(tmp_path), table=padded)
+    before = (tmp_path / "release" / "manifest.json").read_bytes()
+    with pytest.raises(InvalidData, match="column 'who': has another type than in the release before"):
+        run(keeping(tmp_path), table=padded[padded["who"] != "000"].astype({"who": "int64"}))
+    assert (tmp_path / "release" / "manifest.json").read_bytes() == before
+
+
 def test_those_who_are_gone_leave_together(tmp_path):
     people = two_classes()
     run(keeping(tmp_path), table=table(people))
