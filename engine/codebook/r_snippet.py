@@ -5,10 +5,12 @@ In: the name of the file and its columns. Out: base R, which needs no package. C
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from engine.codebook.document import DescribedColumn
 
+_LINE_END = re.compile("\r\n?")
 _TEXTS = {"string", "large_string"}
 _FACTOR = 30
 """Labels of a column that are written out; the factors of others have the order of R."""
@@ -27,8 +29,9 @@ def r_snippet(name: str, columns: Sequence[DescribedColumn]) -> str:
         f"                  colClasses = {f'c({kinds})' if texts else 'NA'})",
     ]
     for place, one in enumerate(columns, start=1):
-        labels = [described["label"] for described in one.get("labels", [])]
-        if labels and len(labels) <= _FACTOR:
+        # read.csv makes every line end in a text a line feed
+        labels = [_LINE_END.sub("\n", described["label"]) for described in one.get("labels", [])]
+        if labels and len(set(labels)) == len(labels) <= _FACTOR:
             written = ", ".join(map(_text, labels))
             ordered = ", ordered = TRUE" if one["ordered"] else ""
             column = place if by_place else _text(one["column"])

@@ -32,6 +32,9 @@ _LONGEST_VALUE_LABEL = 32_000
 """Bytes of the text of a value label that Stata and ReadStat, the library of haven and pyreadstat, read."""
 _LARGEST = float.fromhex("0x1.fffffffffffffp+1022")
 """The largest double that is no missing value of Stata."""
+_LARGEST_FLOAT = float.fromhex("0x1.fffffep+126")
+_ENDS = {"i4": (-2_147_483_647, 2_147_483_620), "f4": (-_LARGEST_FLOAT, _LARGEST_FLOAT)}
+"""The ends of Stata's long and float, by numpy's type of the same size: what is beyond them is missing, or none."""
 _NAME = re.compile(rf"[A-Za-z_][A-Za-z0-9_]{{0,{_LONGEST_NAME - 1}}}")
 _WORD = re.compile("_(all|b|coef|cons|n|N|pi|pred|rc|skip)|byte|double|float|if|in|int|long|str([0-9]+|L)|using|with")
 
@@ -137,7 +140,15 @@ def _plain(column: pa.ChunkedArray) -> np.ndarray[Any, Any]:
         return times.astype("datetime64[s]") if unit == "D" else times
     kind = pa.int8() if pa.types.is_boolean(column.type) else column.type
     numbers: np.ndarray[Any, Any] = column.cast(kind).to_numpy()
-    return numbers
+    return _as_double(numbers)
+
+
+def _as_double(numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return numbers as doubles where some are none of Stata's long or float, which pandas writes as they are."""
+    ends = _ENDS.get(numbers.dtype.str[1:])
+    if ends is None or not ((numbers < ends[0]) | (numbers > ends[1])).any():
+        return numbers
+    return numbers.astype(np.float64)
 
 
 def differ(data: Path, written: Path, columns: Sequence[DescribedColumn]) -> bool:

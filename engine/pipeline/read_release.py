@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from engine.codebook.document import FORM, LINKED_FORM, Codebook, DescribedColumn
@@ -54,7 +56,7 @@ def read_release(
     -------
     DataFrame
         One row per record, in the order of the file. Generalized columns are categoricals, `*` one of their
-        categories, the last one.
+        categories, the last one. A column of times of day with parts of a microsecond is text.
 
     Raises
     ------
@@ -67,7 +69,7 @@ def read_release(
     check_manifest(folder)
     codebook = _codebook(folder)
     file, columns = _part(codebook, folder, table)
-    frame: pd.DataFrame = pq.read_table(folder / file).to_pandas()
+    frame: pd.DataFrame = _with_whole_times(pq.read_table(folder / file)).to_pandas()
     described = [column["column"] for column in columns if "level" in column or column["what"] == "mixed"]
     if numbers and codebook["suppressed"]:
         if "suppressed" in frame:
@@ -83,6 +85,16 @@ def read_release(
     if numbers and codebook["suppressed"]:
         frame["suppressed"] = suppressed
     return frame
+
+
+def _with_whole_times(table: pa.Table) -> pa.Table:
+    """Return a table with texts in place of times of day that have parts of a microsecond: Python has none."""
+    for place, field in enumerate(table.schema):
+        if field.type == pa.time64("ns"):
+            parts = table.column(place).cast(pa.int64())
+            if pc.any(pc.not_equal(pc.multiply(pc.divide(parts, 1000), 1000), parts)).as_py():
+                table = table.set_column(place, field.name, table.column(place).cast(pa.string()))
+    return table
 
 
 def _typed(texts: pd.Series) -> pd.Series | None:

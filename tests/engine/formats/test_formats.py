@@ -302,6 +302,28 @@ def test_a_mean_of_decimals_is_a_double_that_stata_and_spss_hold(tmp_path):
         np.testing.assert_array_equal(frame["cost"].to_numpy(), np.array(released, float))
 
 
+@pytest.mark.parametrize(
+    ("kind", "number"),
+    [
+        (pa.int8(), -(2**7)),
+        (pa.int8(), 2**7 - 1),
+        (pa.int16(), -(2**15)),
+        (pa.int16(), 2**15 - 1),
+        (pa.int32(), -(2**31)),
+        (pa.int32(), 2_147_483_621),
+        (pa.int32(), 2**31 - 1),
+        (pa.uint32(), 2**32 - 1),
+        (pa.float32(), float(np.float32(2.0**127))),
+        (pa.float32(), float(np.finfo("float32").min)),
+    ],
+)
+def test_numbers_beyond_a_type_of_stata_are_in_a_wider_one(tmp_path, kind, number):
+    """Stata's byte, int, long and float end before those of others: their last numbers are its missing values."""
+    run(job(tmp_path, ["parquet", "dta"], extra={}), table=table(extra=pa.array([number, 1] * (ROWS // 2), kind)))
+    frame, _ = pyreadstat.read_dta(tmp_path / "release" / "data.dta")
+    assert sorted(set(frame["extra"])) == sorted({number, 1})
+
+
 @pytest.mark.parametrize("name", ["a" * 33, "größe", "a b", "2nd", "long", "str12"])
 def test_names_that_stata_has_not_are_refused(name):
     with pytest.raises(InvalidJob, match=f"column '{name}'"):
@@ -436,3 +458,19 @@ def test_the_lines_of_the_readme_run_in_r_where_a_column_has_no_name(tmp_path):
     assert done.stderr == ""
     wards = sorted(set(pd.read_parquet(folder / "data.parquet")["ward"].dropna()))
     assert done.stdout.split() == [*wards, *numbers]
+
+
+@pytest.mark.skipif(R is None, reason="needs R (apt-get install r-base-core)")
+@pytest.mark.parametrize(("ends", "levels"), [(("\r\n", "\r"), 2), (("\r\n", "\n"), 1)], ids=["apart", "alike"])
+def test_line_ends_of_labels_are_those_that_r_reads(tmp_path, ends, levels):
+    """Each line end in a text is a line feed to R: no label may be missing, and two may have become one."""
+    wards = [f"{name}{end}x" for name, end in zip("ab" if levels == 2 else "aa", ends, strict=True)]
+    folder = run(job(tmp_path, ["parquet", "csv"]), table=table(ward=pa.array(wards * (ROWS // 2)))).output
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    asked = 'writeLines(c(sum(is.na(table[["ward"]])), length(unique(table[["ward"]]))) |> as.character())'
+    (tmp_path / "read.R").write_text(text.split("```r\n")[1].split("```")[0] + asked, encoding="utf-8")
+    command = [R, "--vanilla", tmp_path / "read.R"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    released = pd.read_parquet(folder / "data.parquet")["ward"]
+    assert done.stdout.split() == [str(released.isna().sum()), str(levels + ("*" in set(released)))]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import shutil
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import airflow_anon
@@ -104,6 +106,27 @@ def test_generalized_columns_stay_labels_where_numbers_are_wanted(release):
     table = read_release(release, numbers=True)
     assert list(table["age"].cat.categories) == ["5-9", "30-34", "90+", "*"]
     assert table["suppressed"].sum() == 2
+
+
+def test_times_that_python_has_not_are_text(tmp_path):
+    """Programs such as Polars count times of day in nanoseconds."""
+    whole, parts = (
+        pa.array([nanoseconds] * 4, pa.time64("ns")) for nanoseconds in (3_723_000_004_000, 3_723_000_004_005)
+    )
+    document = {
+        "name": "times",
+        "unit": "record",
+        "attributes": {
+            "ward": {"role": "quasi-identifying", "hierarchy": {"builder": "flat"}},
+            "begin": {"role": "insensitive"},
+            "end": {"role": "insensitive"},
+        },
+        "privacy": [{"model": "k-anonymity", "k": 2}],
+    }
+    source = pa.table({"ward": ["a", "b"] * 2, "begin": whole, "end": parts})
+    read = read_release(run(document, table=source, output=tmp_path / "release").output)
+    assert set(read["begin"]) == {dt.time(1, 2, 3, 4)}
+    assert set(read["end"]) == {"01:02:03.000004005"}
 
 
 def test_the_package_for_airflow_reads_a_folder_by_it(release):
