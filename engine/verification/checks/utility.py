@@ -2,7 +2,8 @@
 
 Precision (Sweeney 2002) and height are of levels; discernibility (Bayardo, Agrawal 2005) and average class size
 (LeFevre, DeWitt, Ramakrishnan 2006) of class sizes. All others read values behind the labels, which no file has. Where
-the report withholds how few records were left out, the figures are those of the records in the file.
+the report withholds how few records were left out, or whether classes joined them, the figures are those of the
+records in the file.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def check_utility(records: Records, job: Job, report: Mapping[str, Any] | None) 
     """
     if report is None or job.tables is not None:
         return
-    all_records = records.kept_rows if report["rows"] is None else report["rows"]
+    all_records = records.kept_rows if _is_of_file(report) else report["rows"]
     if not all_records:
         return
     found = dict(_figures(records, job, report["solution"]["levels"], all_records))
@@ -49,6 +50,12 @@ def check_utility(records: Records, job: Job, report: Mapping[str, Any] | None) 
         wrong.append("information_loss")
     text = f"the output has another {', '.join(wrong)} than the report" if wrong else "utility of the file is as stated"
     yield Finding("figures", not wrong, None, None, None, Message(text))
+
+
+def _is_of_file(report: Mapping[str, Any]) -> bool:
+    """Tell whether figures are of the records in the file: how many others there are, or joined, is withheld."""
+    gone = report["suppressed_class"]
+    return report["rows"] is None or (gone["form"] == "drop" and gone["joined"] is None)
 
 
 def _figures(

@@ -6,11 +6,12 @@ import copy
 import tempfile
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from engine import InvalidData, InvalidJob, NoSolution, run, verify
+from engine import InvalidData, InvalidJob, NoSolution, load_job, run, verify
 from tests.engine import build
 from tests.engine.person_problems import job_of, person_problems
 from tests.engine.strategies import any_problems
@@ -74,3 +75,33 @@ def test_the_figures_of_class_sizes_of_a_local_recoding(measure):
     assert failed(verify(table, job, report)) == []
     report["utility"][measure] += 1
     assert failed(verify(table, job, report)) == ["figures"]
+
+
+@pytest.mark.parametrize("form", ["star", "drop"])
+def test_what_is_published_where_few_may_have_been_joined_is_verified(form):
+    """Two classes of two, suppressed under 3-anonymity: the four may be one and a class of three that joined it."""
+    wards = ["a"] * 10 + ["b"] * 10 + ["c"] * 2 + ["d"] * 2
+    document = {
+        "name": "wards",
+        "unit": "record",
+        "attributes": {
+            "ward": {"role": "quasi-identifying", "hierarchy": {"builder": "flat"}, "maximum_level": 0},
+            "result": {"role": "sensitive"},
+        },
+        "privacy": [
+            {"model": "k-anonymity", "k": 3},
+            {"model": "t-closeness", "distance": "equal", "attribute": "result", "t": 0.5},
+        ],
+        "suppression_limit": 0.2,
+        "output": {"path": "release", "suppressed": form},
+    }
+    source = pa.table({"ward": wards, "result": ["+", "-"] * 12})
+    job = load_job(document)
+    result = run(job, table=source)
+    told = result.published
+    assert told["suppressed_class"] == {"form": form, "records": 4, "joined": None}
+    # of two classes of ten: 2 * 10^2, and for those that show as `*` 4 * 24
+    assert told["utility"]["discernibility"] == (200 if form == "drop" else 296)
+    assert failed(verify(result.table, job, told, source=source)) == []
+    other = {**told, "utility": {**told["utility"], "discernibility": 201.0}}
+    assert failed(verify(result.table, job, other, source=source)) == ["figures"]
