@@ -86,9 +86,10 @@ def open_series(
             )
     if not make and database is None and not Path(job.series.vault or "").is_file():
         raise VaultRefused(f"series.vault {job.series.vault}: is missing; restore it")
-    vault: VaultDatabase = VaultFile(Path(job.series.vault or "")) if database is None else database
-    key = SeriesKey(secret or _key_of_file(job, vault, make=make), series_name(job))
-    return SeriesRun(Vault(vault, series_name(job), key.check, job_check(job)), key, release_id)
+    place: VaultDatabase = VaultFile(Path(job.series.vault or "")) if database is None else database
+    secret, name = secret or _key_of_file(job, place, make=make), series_name(job)
+    vault = Vault(place, name, SeriesKey(secret, name).checks, job_check(job))
+    return SeriesRun(vault, SeriesKey(secret, name, vault.spells_persons), release_id)
 
 
 def series_evidence(job: Job, report: Mapping[str, Any] | None) -> SeriesEvidence:

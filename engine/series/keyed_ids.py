@@ -1,13 +1,14 @@
 """Keyed ids of persons: HMAC-SHA-256 (RFC 2104) under a key of one series, the first 16 bytes of it.
 
 In: the identifiers of persons, and a secret key. Out: ids from which nobody without the key finds the person. A key of
-one series tells nothing of that of another one.
+one series tells nothing of that of another one. A person has one id however case and blanks are written: else, on the
+night on which they change, all would be gone and as many new ones there, and whoever really left would go uncovered.
 """
 
 from __future__ import annotations
 
 import hmac
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,7 @@ from engine.errors import InvalidData
 from engine.kernels.hmac_sha256 import hmac_sha256, key_states
 from engine.series.kept import ids_of_gone
 from engine.tables.derived_keys import KeyedHash, derived_key
+from engine.tables.sources.person_texts import plain_persons
 
 ID_BYTES = 16
 _VALUE_BYTES = 8
@@ -31,17 +33,22 @@ class SeriesKey:
     secret : bytes
     series : str
         Name of the series.
+    spelled : callable, optional
+        Tells whether ids are of persons as they are written, as in series that earlier versions began.
     """
 
-    def __init__(self, secret: bytes, series: str) -> None:
-        self._secret, self._series = secret, series
+    def __init__(self, secret: bytes, series: str, spelled: Callable[[], bool] = lambda: False) -> None:
+        self._secret, self._series, self._spelled = secret, series, spelled
         self._persons = derived_key(secret, _PURPOSE, series, "persons")
         self._last: tuple[pa.ChunkedArray, NDArray[np.uint8]] | None = None
 
     @property
-    def check(self) -> str:
-        """Check value of the key, from which the key does not follow."""
-        return derived_key(self._secret, _PURPOSE, self._series, "check")[:8].hex()
+    def checks(self) -> tuple[str, str]:
+        """Check values of the key, from which it does not follow; the second one where ids are of spelled persons."""
+        plain, spelled = (
+            derived_key(self._secret, _PURPOSE, self._series, purpose)[:8].hex() for purpose in ("plain", "check")
+        )
+        return plain, spelled
 
     def ids(self, persons: pa.ChunkedArray | Sequence[str]) -> NDArray[np.uint8]:
         """Return the ids of persons, uint8, shape (persons, `ID_BYTES`); those of the last ones are kept.
@@ -61,7 +68,8 @@ class SeriesKey:
             raise InvalidData("series: a record says of nobody whose it is; fill the column of persons in the source")
         # who decides and who verifies ask for the same persons
         if self._last is None or not self._last[0].equals(texts):
-            found = np.concatenate([np.zeros((0, ID_BYTES), np.uint8), *map(self._hashed, texts.chunks)])
+            named = texts if self._spelled() else plain_persons(texts)
+            found = np.concatenate([np.zeros((0, ID_BYTES), np.uint8), *map(self._hashed, named.chunks)])
             for place, keyed in ids_of_gone(texts):
                 found[place] = np.frombuffer(keyed, np.uint8)
             self._last = (texts, found)

@@ -48,14 +48,16 @@ class Vault:
     database : VaultDatabase
     series : str
         Name of the series.
-    key_check, job_check : str
-        Check values of the key and of what must not change within a series.
+    key_checks : pair of str
+        Check values of the key; see `SeriesKey.checks`.
+    job_check : str
+        Check value of what must not change within a series.
     """
 
-    def __init__(self, database: VaultDatabase, series: str, key_check: str, job_check: str) -> None:
+    def __init__(self, database: VaultDatabase, series: str, key_checks: tuple[str, str], job_check: str) -> None:
         self._database = database
         self.series = series
-        self._key_check, self._job_check = key_check, job_check
+        self._key_checks, self._job_check = key_checks, job_check
 
     def known(self) -> list[Known]:
         """Return the releases of the series, oldest first; the last one may be pending.
@@ -68,6 +70,12 @@ class Vault:
         """
         with self._writing() as run:
             return known_releases(run, self.series)
+
+    def spells_persons(self) -> bool:
+        """Whether the ids of the series are of persons as they are written, since an earlier version began it."""
+        with self._writing() as run:
+            found = run("SELECT key_check FROM series WHERE name = :series", series=self.series)
+            return bool(found[0][0] == self._key_checks[1])
 
     def remembered(self, memory: int, *, before: str | None = None) -> tuple[History, int]:
         """Return the newest confirmed releases, `memory` of them at most, and the number of the newest one.
@@ -274,12 +282,12 @@ class Vault:
                 run(
                     "INSERT INTO series (name, key_check, job_check, ids) VALUES (:series, :key, :job, :ids)",
                     series=self.series,
-                    key=self._key_check,
+                    key=self._key_checks[0],
                     job=self._job_check,
                     ids=b"",
                 )
-                found = [(self._key_check, self._job_check)]
-            if found[0][0] != self._key_check:
+                found = [(self._key_checks[0], self._job_check)]
+            if found[0][0] not in self._key_checks:
                 raise VaultRefused(
                     f"series {self.series}: the vault was written with another key, by which nobody would be known "
                     "again; restore the key, or set series.begin to the name of a new series, about which nothing "

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from engine.errors import InvalidData
 from engine.message import Count, Message
-from engine.tables.sources.person_texts import person_texts
+from engine.tables.sources.person_texts import person_texts, plain_persons
 from engine.tables.sources.table import Table
 
 
@@ -47,7 +47,7 @@ def codes_of_persons(column: pa.ChunkedArray, subject: str) -> tuple[NDArray[np.
     """
     encoded = column.dictionary_encode().unify_dictionaries()
     values = encoded.chunk(0).dictionary if encoded.num_chunks else pa.array([], pa.string())
-    plain = pc.replace_substring_regex(pc.utf8_lower(values), r"[\s\p{Z}]", "")
+    plain = plain_persons(values)
     blank = pc.equal(plain, "")
     codes = [np.asarray(chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False)) for chunk in encoded.chunks]
     found = np.concatenate([np.empty(0, np.int64), *codes]).astype(np.int64)

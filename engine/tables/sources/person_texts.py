@@ -15,6 +15,11 @@ _NO_NUMBER, _MINUS_ZERO, _ZERO = "nan", "-0", "0"
 """Texts of floats: what pandas writes of a missing number, and the two texts of one number."""
 
 
+def plain_persons(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Return texts without what tells no persons apart: case and blanks."""
+    return pc.replace_substring_regex(pc.utf8_lower(texts), r"[\s\p{Z}]", "")
+
+
 def person_texts(column: pa.Array, subject: str) -> pa.Array:
     """Return whose records are, text with nulls, shape (records,).
 

@@ -192,6 +192,24 @@ def test_a_person_whose_number_gets_a_sign_is_no_other_one(tmp_path, departures)
     assert told[0] == told[1]
 
 
+@pytest.mark.parametrize("departures", ["cover", "keep"])
+@pytest.mark.parametrize("written", [str.lower, lambda one: f"{one} ", lambda one: f"{one[:3]} {one[3:]}"])
+def test_a_person_who_is_written_otherwise_the_next_night_is_no_other_one(tmp_path, departures, written):
+    """Else all would be gone and as many new ones there, and who left alone is what two nights differ by."""
+    people = table(two_classes())
+    one = fixed(tmp_path, series={"departures": departures})
+    run(one, table=people)
+    people["mrn"] = people["mrn"].map(written)
+    people = people.iloc[1:]
+    result = run(one, table=people)
+    # two cover the one who left, or the record of that one stays
+    assert result.report["released"] == {"cover": 21, "keep": 24}[departures]
+    found = verify(
+        tmp_path / "release", one, result.published, source=people, series=series_evidence(one, result.published)
+    )
+    assert all(finding.holds for finding in found)
+
+
 def free(folder, **stability):
     """Return a job whose levels are free but for what its stability says."""
     stays = {"stability": {"keep_levels": True, **stability}} if stability is not None else {}

@@ -15,6 +15,7 @@ from engine.errors import VaultRefused
 from engine.job.open_series import open_series
 from engine.pipeline.release import check_manifest
 from engine.series import vault as vault_module
+from engine.series.keyed_ids import SeriesKey
 from engine.series.remembered import History, Remembered, places_among
 from engine.series.vault_database import VaultFile
 from tests.engine.series.nights import job, patients, stated, table
@@ -247,6 +248,22 @@ def test_a_vault_of_the_version_without_kept_records_is_migrated(tmp_path):
         connection.execute("ALTER TABLE series_release DROP COLUMN kept")
         connection.execute("UPDATE series_vault SET version = 1")
     assert run(job(tmp_path), table=table(PEOPLE)).report["series"]["releases"] == 2
+
+
+def test_a_series_of_the_version_that_read_spellings_goes_on(tmp_path):
+    """Nobody is taken for another one because persons are read otherwise since."""
+    one = job(tmp_path)
+    run(one, table=table(PEOPLE))
+    secret = (tmp_path / "key").read_bytes().strip()
+    key, spelled = SeriesKey(secret, "patients"), SeriesKey(secret, "patients", lambda: True)
+    persons = [f"MRN{number}" for number in PEOPLE]
+    with sqlite3.connect(tmp_path / "vault.sqlite") as connection:
+        (ids,) = connection.execute("SELECT ids FROM series").fetchone()
+        of_spelling = dict(zip(map(bytes, key.ids(persons)), map(bytes, spelled.ids(persons)), strict=True))
+        ids = b"".join(of_spelling[ids[place : place + 16]] for place in range(0, len(ids), 16))
+        connection.execute("UPDATE series SET ids = ?, key_check = ?", (ids, key.checks[1]))
+    report = run(one, table=table(PEOPLE)).report["series"]
+    assert (report["releases"], report["held_back_share"], report["covered_share"]) == (2, 0, 0)
 
 
 def test_what_is_removed_is_not_left_in_the_file(tmp_path):
