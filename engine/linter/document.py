@@ -26,13 +26,15 @@ class LintedColumn(TypedDict):
     """How a released column varies in the source, among the records that have a value, to two digits.
 
     `distinction`: its distinct values, as a share of these records; None if no record has a value. `separation`: the
-    share of pairs of these records that differ in it; None with fewer than two.
+    share of pairs of these records that differ in it; None with fewer than two. `records`: how many these are; of them
+    follow the digits that are published, and it is not.
     """
 
     column: str
     role: str
     distinction: float | None
     separation: float | None
+    records: NotRequired[int]
     accept: NotRequired[Literal["unique"]]
 
 

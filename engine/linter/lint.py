@@ -131,6 +131,7 @@ def _linted(job: Job, name: str, variation: Variation) -> LintedColumn:
         "role": attribute.role,
         "distinction": _rounded(variation.distinction),
         "separation": _rounded(variation.separation),
+        "records": variation.records,
     }
     return {**linted, "accept": attribute.accept} if attribute.accept == "unique" else linted
 

@@ -27,9 +27,9 @@ many classes joined, or whether any did, is not told where all of them together 
   of the last digit is at least ten times what one of *n* records moves.
 - Measures that read `cells` are sums of logarithms of counts: one cell moves them by up to log2(n) records' worth. They
   have two digits less, and are withheld below 10,000 records.
-- The linter's shares of distinct values and differing pairs are counted in the source, and one record moves them by up
-  to 2 / n: they have so many decimal places that a step is at least ten times that, two at most, and none below 200
-  records. They are withheld with the number of records; so is what it finds by them, and by values that most share.
+- The linter's shares of distinct values and differing pairs are counted in the source, among the n records that have a
+  value, and one record moves them by up to 2 / n: they have so many decimal places that a step is at least ten times
+  that, two at most, and none where there are, or the file has, fewer than 200 records. They are withheld with the number of records; so is what it finds by them, and by values that most share.
 - Where persons are counted, their number and the share of those of whom no record is kept are withheld with the number
   of records, and also where these persons, or all others, are fewer than a class must have: shares of the persons in
   the file have their number as divisor, so that the two would tell the difference.
@@ -162,7 +162,7 @@ def published(
         "utility": {name: _rounded(value, digits[_READS[name]]) for name, value in utility.items()},
     }
     if "lint" in report:
-        told["lint"] = _lint(report["lint"], 0 if hides else _places_of_shares(report["released"]), hides=hides)
+        told["lint"] = _lint(report["lint"], 0 if hides else report["released"], hides=hides)
         hidden = {text(job, one) for one in report["lint"]["findings"] if one not in told["lint"]["findings"]}
         warnings = [one for one in told.pop("warnings", []) if one not in hidden]
         told = {**told, "warnings": warnings} if warnings else told
@@ -302,14 +302,19 @@ def _digits_of_source(records: int, places: int | None) -> int:
     return digits if places is None else min(places, digits)
 
 
-def _lint(lint: Lint, places: int, *, hides: bool) -> Lint:
+def _lint(lint: Lint, released: int, *, hides: bool) -> Lint:
     """Return the linter's part; the classes it counts are those of the file, and all else is of the source."""
-    columns = [
-        cast("LintedColumn", {**one, **{name: _placed(one[name], places) for name in ("distinction", "separation")}})
-        for one in lint["columns"]
-    ]
+    columns = [_linted(one, released) for one in lint["columns"]]
     findings = [one for one in lint["findings"] if not (hides and one["kind"] in OF_THE_SOURCE)]
     return {**lint, "columns": columns, "findings": findings}
+
+
+def _linted(found: LintedColumn, released: int) -> LintedColumn:
+    """Return what is told of a column: of one of which few records have a value as little as of a small table."""
+    places = _places_of_shares(min(released, found["records"]))
+    told = {**found, **{name: _placed(found[name], places) for name in ("distinction", "separation")}}
+    del told["records"]
+    return cast("LintedColumn", told)
 
 
 def next_power_of_ten(number: int) -> int:

@@ -125,6 +125,28 @@ def test_what_the_linter_tells_of_a_column_is_the_same_however_few_records_have_
     assert told[0]["ward"]["separation"] == (round(0.5, places) if places else None)
 
 
+def test_what_the_linter_tells_of_a_column_of_which_few_have_a_value_is_not_of_those_left_out(tmp_path):
+    """Nearly all of 2,500 records lack the value: a second digit told that of those left out one has it, and which."""
+    column = {"role": "quasi-identifying", "hierarchy": {"builder": "flat"}}
+    job = {
+        "name": "lacking",
+        "unit": "record",
+        "attributes": {"ward": {**column, "maximum_level": 0}, "test": {"role": "insensitive"}},
+        "privacy": [{"model": "k-anonymity", "k": 5}],
+        "suppression_limit": 0.1,
+        "output": {"path": str(tmp_path / "release"), "suppressed": "drop"},
+    }
+    told = []
+    for others in ([None, None, None], ["-", None, None], ["+", None, None], ["+", "-", "?"]):
+        tests = ["-"] * 8 + [None] * 2492 + others + [None] * 3
+        wards = ["a", "b"] * 1250 + [f"w{place}" for place in range(6)]
+        result = run(job, pa.table({"ward": wards, "test": tests}))
+        assert (result.published["rows"], result.published["released"]) == (2506, 2500)
+        told.append(result.published["lint"]["columns"])
+    assert told == [told[0]] * 4
+    assert [one["separation"] for one in told[0]] == [0.5, None]
+
+
 @pytest.mark.parametrize("transformation", ["full-domain", "local-recoding"])
 def test_what_the_linter_finds_in_a_source_of_which_few_records_are_left_out_is_not_told(transformation):
     """Whether nearly all have one value would tell that of the one who is left out."""
