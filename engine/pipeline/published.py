@@ -29,7 +29,8 @@ many classes joined, or whether any did, is not told where all of them together 
   have two digits less, and are withheld below 10,000 records.
 - The linter's shares of distinct values and differing pairs are counted in the source, among the n records that have a
   value, and one record moves them by up to 2 / n: they have so many decimal places that a step is at least ten times
-  that, two at most, and none where there are, or the file has, fewer than 200 records. They are withheld with the number of records; so is what it finds by them, and by values that most share.
+  that, two at most, and none where there are, or the file has, fewer than 200 records. They are withheld with the
+  number of records; so is what it finds by them, and by values that most share.
 - Where persons are counted, their number and the share of those of whom no record is kept are withheld with the number
   of records, and also where these persons, or all others, are fewer than a class must have: shares of the persons in
   the file have their number as divisor, so that the two would tell the difference.
@@ -42,7 +43,8 @@ many classes joined, or whether any did, is not told where all of them together 
   that of a number that follows from the lattice. Neither is then told by what a solution was proven, nor whether a
   search that may end within a gap has proven it; `withheld` is the same whatever the run knows of it.
 - In a series those who wait, are suppressed or withheld are the records that were left out. Where they are few, all of
-  this is so too, and no share is told whose divisor they are part of.
+  this is so too, and no share is told whose divisor they are part of. Where those of one cause alone are few, none is
+  told either of a file of fewer than 1,000 records: beside it the other shares have a step that tells them.
 
 **Differential privacy.** Records that are not in the file were left out before anything was counted. Figures that read
 the file alone are functions of it; all others, which read the values behind its labels or how long they took, are
@@ -85,6 +87,8 @@ MOST_DIGITS = 3
 _SUMMED = 13
 """Digits of a figure that keeps all of its own: beyond them a sum tells in which order its terms were added up."""
 _CHECKS_PER_TRANSFORMATION = 100
+FEWEST_BESIDE = 1000
+"""Records of a file from which on a step of a share of two digits is ten times what one record of the divisor moves."""
 
 
 class Few(NamedTuple):
@@ -227,11 +231,14 @@ def _series(job: Job, series: SeriesStated, released: int, places: int | None, *
     causes = (series["suppressed_share"], series["held_back_share"], series["covered_share"])
     left_out = sum(share or 0.0 for share in causes)
     persons = round(released / (1 - left_out)) if left_out < 1 else released
+    # these are part of the divisor of each share, and follow from those of the other causes and the file
+    one_is_few = any(_is_few(round((share or 0.0) * persons), job.minimum_persons) for share in causes)
+    apart = one_is_few and released < FEWEST_BESIDE
     told: dict[str, Any] = {**series}
     for key in shares:
         share = told.get(key)
         if share is not None:
-            few_of = hides or _is_few(round(share * persons), job.minimum_persons)
+            few_of = hides or apart or _is_few(round(share * persons), job.minimum_persons)
             told[key] = None if few_of else significant(share, 2)
     if (series["smallest_trace"] or 0) < job.minimum_persons:
         told["smallest_trace"] = None

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _ROUNDED = 0.06
 """A published share has two digits."""
+_FEWEST_BESIDE = 1000
+"""Records of a file from which on shares are told beside one of few persons."""
 
 
 def other_figures(
@@ -77,7 +79,12 @@ def _levels_changed(evidence: SeriesEvidence) -> dict[str, dict[str, int]] | Non
 
 
 def _are_shares(shares: list[Any], released: PersonsReleased, job: Job) -> bool:
-    """Tell whether shares of persons who are not in the release add up; those withheld are of few persons each."""
+    """Tell whether shares of persons who are not in the release add up; those withheld are of few persons each.
+
+    Of a small file all are withheld where one may be of few.
+    """
+    if _are_withheld(shares, released):
+        return True
     known = [share for share in shares if is_number(share)]
     withheld = shares.count(None)
     left_out, total = float(np.mean(~released.inside)) if released.inside.size else 0.0, sum(known)
@@ -93,13 +100,19 @@ def _are_shares(shares: list[Any], released: PersonsReleased, job: Job) -> bool:
 def _is_kept_share(stated: Any, shares: list[Any], released: PersonsReleased, job: Job) -> bool:
     """Tell whether a share of who is kept is as it may be stated.
 
-    It has two digits, or is withheld where it is of few persons, or with all others where those left out are few.
+    It has two digits, or is withheld where it is of few persons, or with all others where those left out are few, or
+    may be few by one cause.
     """
     share = released.kept_share
     if stated is None:
         few_out = shares == [None] * len(shares) and int((~released.inside).sum()) < _smallest(job)
-        return few_out or round(share * released.inside.size) < job.minimum_persons
+        return few_out or _are_withheld(shares, released) or round(share * released.inside.size) < job.minimum_persons
     return is_number(stated) and abs(stated - share) <= _ROUNDED * share + 1e-9
+
+
+def _are_withheld(shares: list[Any], released: PersonsReleased) -> bool:
+    """Tell whether all shares of a small file are withheld: nobody sees by which cause few are left out."""
+    return shares == [None] * len(shares) and int(released.inside.sum()) < _FEWEST_BESIDE
 
 
 def _smallest(job: Job) -> int:
