@@ -2,22 +2,28 @@
 
 In: a job and the problem of its search. Out: a message without a count of records: the same table may be released
 later, and the difference to what is released then would tell how few are left out. The share of one criterion is told:
-two would tell a third by their difference.
+two would tell a third by their difference. A step of it is ten times what one record moves, as of any other figure of
+the source, and where persons are counted it is of as many as a class must have.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from operator import itemgetter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.frontiers.published import significant
 from engine.job.job import Job
 from engine.message import Message
+from engine.pipeline.published import FEWEST_BESIDE
 from engine.privacy.table_wide import TableWideModel
 from engine.search.check import Checker
 from engine.search.problem import Problem
 from engine.search.whole_persons import WholePersons
+from engine.tables.counting.frequency import FrequencyTable
 from engine.tables.persons.pictures import apart_of
 
 
@@ -91,29 +97,43 @@ def farthest_criterion(job: Job, problem: Problem) -> str:
     judged = []
     for place, model in enumerate(problem.models):
         if not isinstance(model, TableWideModel):
-            judged.append((_suppressed_by(replace(problem, models=(model,))), -place, model.describe()))
-    suppressed, _, criterion = max(judged, default=(0, 0, ""))
+            rows = _suppressed_by(replace(problem, models=(model,)))
+            judged.append((int(problem.table.counts[rows].sum()), -place, model.describe(), rows))
+    suppressed, _, criterion, rows = max(judged, key=itemgetter(0, 1), default=(0, 0, "", np.empty(0, np.int64)))
     if suppressed <= problem.limit:
         return "; at the highest levels allowed no criterion alone suppresses more than that"
-    left, smallest = problem.table.records - suppressed, job.minimum_class_size
+    share = _share(job, problem.table, rows)
+    return f"; the farthest from it is {criterion}: even at the highest levels allowed it suppresses {share}"
+
+
+def _share(job: Job, table: FrequencyTable, rows: NDArray[np.int64]) -> str:
+    """Tell about which share of a table some rows have; what they leave must not be told either where it is few."""
+    suppressed, smallest = int(table.counts[rows].sum()), job.minimum_class_size
+    kept = np.setdiff1d(np.arange(table.counts.size), rows)
+    left = table.records - suppressed
     if not left:
-        share = "all"
-    elif suppressed < smallest:
-        share = f"fewer than {smallest}"
-    # What is left must not be told either where it is few.
-    elif left < smallest:
-        share = "nearly all"
-    else:
-        share = f"about {significant(100 * suppressed / problem.table.records, 2):g}%"
-    return f"; the farthest from it is {criterion}: even at the highest levels allowed it suppresses {share} of them"
+        return "all of them"
+    if suppressed < smallest:
+        return f"fewer than {smallest} of them"
+    if _persons(table, rows) < job.minimum_persons:
+        return f"those of fewer than {job.minimum_persons} persons"
+    if left < smallest or _persons(table, kept) < job.minimum_persons:
+        return "nearly all of them"
+    digits = 2 if table.records >= FEWEST_BESIDE else 1
+    return f"about {significant(100 * suppressed / table.records, digits):g}% of them"
 
 
-def _suppressed_by(problem: Problem) -> int:
-    """Return the records that the models suppress at the highest levels allowed."""
+def _persons(table: FrequencyTable, rows: NDArray[np.int64]) -> float:
+    """Count the persons who have some rows; where persons are not counted no number of them is too small."""
+    return math.inf if table.persons is None else np.unique(table.persons.runs.selected(rows).members).size
+
+
+def _suppressed_by(problem: Problem) -> NDArray[np.int64]:
+    """Return the rows that the models suppress at the highest levels allowed."""
     high = problem.lattice.high
     if problem.known == "any-row":
-        return Checker(problem).check(high).suppressed
+        return Checker(problem).check(high).rows
     cells = problem.table.partition(high)
     apart = apart_of(cells)
     out = WholePersons(problem).out(cells, np.zeros(apart.offsets.size - 1, np.bool_))
-    return int(problem.table.counts[apart.of_rows(out)].sum())
+    return np.flatnonzero(apart.of_rows(out))
