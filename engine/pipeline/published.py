@@ -43,8 +43,8 @@ many classes joined, or whether any did, is not told where all of them together 
   that of a number that follows from the lattice. Neither is then told by what a solution was proven, nor whether a
   search that may end within a gap has proven it; `withheld` is the same whatever the run knows of it.
 - In a series those who wait, are suppressed or withheld are the records that were left out. Where they are few, all of
-  this is so too, and no share is told whose divisor they are part of. Where those of one cause alone are few, none is
-  told either of a file of fewer than 1,000 records: beside it the other shares have a step that tells them.
+  this is so too, and no share is told whose divisor they are part of. Where those of one cause alone are few, no loss
+  is told of all persons, and no share of a file of fewer than 1,000 records: they have a step that tells these few.
 
 **Differential privacy.** Records that are not in the file were left out before anything was counted. Figures that read
 the file alone are functions of it; all others, which read the values behind its labels or how long they took, are
@@ -162,7 +162,7 @@ def published(
             job, report, digits, measured if hides else None, hidden=few.suppressed or dropped, optimal=optimal
         ),
         "suppressed_class": _suppressed_class(report, smallest, joins=few.suppressed, dropped=dropped),
-        "search": _search(report, hides=hides),
+        "search": _search(report, hides=hides or _has_few_causes(job, report)),
         "utility": {name: _rounded(value, digits[_READS[name]]) for name, value in utility.items()},
     }
     if "lint" in report:
@@ -228,11 +228,10 @@ def _series(job: Job, series: SeriesStated, released: int, places: int | None, *
     who are not in the file are few, no share is told that has all persons as its divisor, which is each of them.
     """
     shares = ("suppressed_share", "held_back_share", "covered_share", "kept_share", "below_share")
-    causes = (series["suppressed_share"], series["held_back_share"], series["covered_share"])
-    left_out = sum(share or 0.0 for share in causes)
-    persons = round(released / (1 - left_out)) if left_out < 1 else released
+    causes = _by_cause(series, released)
+    persons = released + sum(causes)
     # these are part of the divisor of each share, and follow from those of the other causes and the file
-    one_is_few = any(_is_few(round((share or 0.0) * persons), job.minimum_persons) for share in causes)
+    one_is_few = any(_is_few(number, job.minimum_persons) for number in causes)
     apart = one_is_few and released < FEWEST_BESIDE
     told: dict[str, Any] = {**series}
     for key in shares:
@@ -242,7 +241,8 @@ def _series(job: Job, series: SeriesStated, released: int, places: int | None, *
             told[key] = None if few_of else significant(share, 2)
     if (series["smallest_trace"] or 0) < job.minimum_persons:
         told["smallest_trace"] = None
-    few = hides or _is_few(persons - released, job.minimum_persons)
+    # a loss of all persons has a step below what one of them moves where little is lost
+    few = hides or one_is_few or _is_few(persons - released, job.minimum_persons)
     places = _digits_of_source(released, places)
     loss = None if few else _rounded(series["searched"]["information_loss"], places)
     told["searched"] = {**series["searched"], "information_loss": loss}
@@ -263,6 +263,20 @@ def _series(job: Job, series: SeriesStated, released: int, places: int | None, *
         raised = series["raised"]["information_loss"]
         told["raised"] = {**series["raised"], "information_loss": None if few else _rounded(raised, places)}
     return cast("SeriesStated", told)
+
+
+def _by_cause(series: SeriesStated, released: int) -> list[int]:
+    """Return how many persons of tonight's table are suppressed, wait and cover."""
+    shares = [series["suppressed_share"] or 0.0, series["held_back_share"] or 0.0, series["covered_share"] or 0.0]
+    persons = round(released / (1 - sum(shares))) if sum(shares) < 1 else released
+    return [round(share * persons) for share in shares]
+
+
+def _has_few_causes(job: Job, report: Report) -> bool:
+    """Tell whether few persons are left out of a release of a series by one cause, however many are by others."""
+    if "series" not in report:
+        return False
+    return any(_is_few(number, job.minimum_persons) for number in _by_cause(report["series"], report["released"]))
 
 
 def _persons(job: Job, report: Report, *, hides: bool) -> tuple[int | None, float | None]:
