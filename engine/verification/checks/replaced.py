@@ -238,5 +238,5 @@ def _plain(column: pa.Array) -> pa.Array:
 
 
 def _plain_kind(kind: pa.DataType) -> pa.DataType:
-    kind = kind.storage_type if isinstance(kind, pa.ExtensionType) else kind
+    kind = kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
     return kind.value_type if pa.types.is_dictionary(kind) else kind

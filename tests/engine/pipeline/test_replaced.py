@@ -215,6 +215,20 @@ def test_pseudonyms_of_record_numbers_where_records_are_counted(backend):
     assert len(found) == len(set(found)) == result.report["released"] - result.report["suppressed_class"]["records"]
 
 
+def test_pseudonyms_are_made_and_verified_beside_columns_of_the_type_json():
+    texts = pa.ExtensionArray.from_storage(pa.json_(), pa.array(['"a"', '"b"'] * 8))
+    numbers = pa.ExtensionArray.from_storage(pa.json_(), pa.array([str(place) for place in range(16)]))
+    flat = {"role": "quasi-identifying", "hierarchy": {"builder": "flat"}, "maximum_level": 0}
+    attributes = {**dict.fromkeys(job().attributes), "mrn": LINKED, "area": flat}
+    found = run(
+        job(attributes=attributes, shift=None), pa.table({"mrn": numbers, "area": texts}), release_key=RELEASE_KEY
+    )
+    assert found.table["area"].to_pylist().count('"a"') == 8
+    assert set(found.table["mrn"].to_pylist()) == {
+        reference.pseudonym(RELEASE_KEY, "visits", "mrn", str(n)) for n in range(16)
+    }
+
+
 @pytest.mark.parametrize("subject", [{"subject": None, "unit": "record"}, {"subject": "visit"}])
 def test_pseudonyms_that_would_join_records_are_refused(subject):
     """Five records of a class may be one person, and their pseudonym shows it."""
