@@ -143,12 +143,15 @@ class Aggregates:
     ) -> pa.Array:
         ends = np.append(begins[1:], places.size)
         of_class = _OF[self.of_column[name]]
+        column = column.cast(_ordered(column.type))
         found = []
         for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
             present = column.slice(begin, end - begin).drop_null()
             enough = len(present) >= self.fewest and int(places[begin]) != starred
             found.append(of_class(present, name) if enough else None)
-        return pa.array(found, kind).take(pa.array(np.repeat(np.arange(begins.size), ends - begins)))
+        return (
+            pa.array(found, _ordered(kind)).cast(kind).take(pa.array(np.repeat(np.arange(begins.size), ends - begins)))
+        )
 
 
 def whole_classes(placed: Iterable[Placed]) -> Iterator[Placed]:
@@ -183,6 +186,13 @@ def _together(
 def _joined(waiting: Sequence[pa.RecordBatch], place: int | None) -> Placed:
     batch = one_batch(waiting)
     return batch, np.full(batch.num_rows, place, np.int64)
+
+
+def _ordered(kind: pa.DataType) -> pa.DataType:
+    """Return the type in which values of a type are compared: Arrow neither sorts nor counts the narrow decimals."""
+    if pa.types.is_decimal32(kind) or pa.types.is_decimal64(kind):
+        return pa.decimal128(kind.precision, kind.scale)
+    return kind
 
 
 def _doubles(column: pa.Array) -> NDArray[np.float64]:

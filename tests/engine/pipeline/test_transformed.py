@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -112,6 +113,20 @@ def test_of_equally_frequent_values_the_mode_is_the_smallest_as_its_type_is_orde
     this = {"name": "wards", "unit": "record", "attributes": attributes, "privacy": privacy}
     released = run(this, table=pa.table({"sex": ["F"] * len(values), "ward": values})).table
     assert set(released["ward"].to_pylist()) == {expected}
+
+
+@pytest.mark.parametrize("kind", [pa.decimal32(5, 2), pa.decimal64(12, 2), pa.decimal128(12, 2), pa.decimal256(50, 2)])
+@pytest.mark.parametrize(("how", "expected"), [("median", "1.50"), ("mode", "0.25"), ("interval", "[0.25, 10.00]")])
+def test_decimals_of_each_width_are_aggregated(kind, how, expected):
+    values = pa.array([Decimal("1.5"), Decimal("0.25"), Decimal(10), Decimal("0.25"), Decimal("9.75")], kind)
+    attributes = {
+        "sex": {"role": "quasi-identifying", "hierarchy": {"builder": "flat"}},
+        "dose": {"role": "quasi-identifying", "microaggregation": how},
+    }
+    this = {"name": "doses", "unit": "record", "attributes": attributes, "privacy": [{"model": "k-anonymity", "k": 4}]}
+    found = run(this, table=pa.table({"sex": ["F"] * 5, "dose": values})).table["dose"]
+    assert {str(value) for value in found.to_pylist()} == {expected}
+    assert found.type == (pa.string() if how == "interval" else kind)
 
 
 FAR = pa.array([2_932_897, 5_000_000, -800_000], pa.int32())
