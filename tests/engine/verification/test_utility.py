@@ -78,7 +78,7 @@ def test_the_figures_of_class_sizes_of_a_local_recoding(measure):
 
 
 @pytest.mark.parametrize("form", ["star", "drop"])
-def test_what_is_published_where_few_may_have_been_joined_is_verified(form):
+def test_what_is_published_where_few_may_have_been_joined_is_verified(form, tmp_path):
     """Two classes of two, suppressed under 3-anonymity: the four may be one and a class of three that joined it."""
     wards = ["a"] * 10 + ["b"] * 10 + ["c"] * 2 + ["d"] * 2
     document = {
@@ -93,7 +93,7 @@ def test_what_is_published_where_few_may_have_been_joined_is_verified(form):
             {"model": "t-closeness", "distance": "equal", "attribute": "result", "t": 0.5},
         ],
         "suppression_limit": 0.2,
-        "output": {"path": "release", "suppressed": form},
+        "output": {"path": str(tmp_path / "release"), "suppressed": form},
     }
     source = pa.table({"ward": wards, "result": ["+", "-"] * 12})
     job = load_job(document)
