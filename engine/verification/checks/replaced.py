@@ -176,7 +176,7 @@ def _is_within(
         Which pairs of the output are compared.
     """
     (cells, values), (others, pairs) = own, found
-    texts = pa.concat_arrays([values, pairs.values.column().filter(pa.array(wanted))])
+    texts = _whole_seconds(pa.concat_arrays([values, pairs.values.column().filter(pa.array(wanted))]))
     codes = texts.dictionary_encode(null_encoding="encode").indices.to_numpy(zero_copy_only=False).astype(np.int64)
     joined = np.concatenate([cells, others[wanted]]) * (int(codes.max(initial=0)) + 1) + codes
     place = np.unique(joined, return_inverse=True)[1]
@@ -230,6 +230,11 @@ def _key(place: Any) -> str:
 
 def _texts(column: pa.ChunkedArray, name: str) -> pa.Array:
     return pa.chunked_array([as_text(chunk, name) for chunk in column.chunks], pa.string()).combine_chunks()
+
+
+def _whole_seconds(texts: pa.Array) -> pa.Array:
+    """Return texts of which moments of whole seconds have no fraction: Parquet has no type without one."""
+    return pc.replace_substring_regex(texts, r"(\d\d:\d\d:\d\d)\.0+(Z|[+-]\d\d:?\d\d)?$", r"\1\2")
 
 
 def _plain(column: pa.Array) -> pa.Array:

@@ -133,6 +133,22 @@ def test_dates_of_both_zeros_move_by_the_same_days():
     assert not failing(verify(signed.table, this, signed.published, source=frame, release_key=RELEASE_KEY))
 
 
+@pytest.mark.parametrize("zone", [None, "UTC"])
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_moments_of_each_unit_are_shifted_into_a_folder(tmp_path, unit, zone):
+    """Parquet has no seconds, and writes them as thousandths."""
+    moments = pa.array([1_700_000_000 + place // 3 for place in range(24)]).cast(pa.timestamp("s", zone))
+    flat = {"role": "quasi-identifying", "hierarchy": {"builder": "flat"}, "maximum_level": 0}
+    attributes = {**dict.fromkeys(job().attributes), "mrn": {"role": "identifying"}, "area": flat}
+    attributes["admitted"] = {"role": "insensitive", "action": "shift"}
+    table = pa.table({"mrn": range(24), "area": ["a", "b"] * 12, "admitted": moments.cast(pa.timestamp(unit, zone))})
+    this = job(attributes=attributes, output={"path": str(tmp_path / "release")})
+    found = run(this, table=table, release_key=RELEASE_KEY).table["admitted"].cast(pa.timestamp("s", zone))
+    days = [reference.shift(RELEASE_KEY, "visits", str(person), 90, weeks=False) for person in range(24)]
+    expected = [moment + 86400 * day for moment, day in zip(moments.cast(pa.int64()).to_pylist(), days, strict=True)]
+    assert sorted(found.cast(pa.int64()).to_pylist()) == sorted(expected)
+
+
 def test_the_report_says_what_became_of_identifiers_and_dates():
     report = run(job(), table=visits()).published
     assert report["identifying"] == [
