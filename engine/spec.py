@@ -79,18 +79,22 @@ def parse(kind: type[BaseModel], document: Mapping[str, Any], where: str) -> Any
         raise InvalidJob(f"{where}: " + "; ".join(lines)) from None
 
 
-def _unwritable(part: Any, place: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _unwritable(part: Any, place: tuple[object, ...]) -> Iterator[tuple[str, str]]:
     """Yield the places of what no file, array or database can hold, and why."""
     if isinstance(part, int) and not -(2**63) <= part < 2**63:
-        yield ".".join(place), "a whole number must be from -2^63 to 2^63 - 1"
+        yield _joined(place), "a whole number must be from -2^63 to 2^63 - 1"
     if isinstance(part, str) and not _is_unicode(part):
-        yield ".".join(place), "has half of a surrogate pair, which is no character; leave it out"
+        yield _joined(place), "has half of a surrogate pair, which is no character; leave it out"
     pairs = part.items() if isinstance(part, Mapping) else enumerate(part) if isinstance(part, list | tuple) else ()
     for key, inner in pairs:
         if isinstance(key, str) and not _is_unicode(key):
-            yield ".".join(place), "has a key with half of a surrogate pair, which is no character; leave it out"
+            yield _joined(place), "has a key with half of a surrogate pair, which is no character; leave it out"
         else:
-            yield from _unwritable(inner, (*place, _on_a_line(str(key))))
+            yield from _unwritable(inner, (*place, key))
+
+
+def _joined(place: tuple[object, ...]) -> str:
+    return ".".join(_on_a_line(str(key)) for key in place)
 
 
 def _of_the_kind_meant(errors: list[dict[str, Any]]) -> list[dict[str, Any]]:
