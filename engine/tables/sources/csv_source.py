@@ -16,6 +16,9 @@ from engine.tables.sources.csv_quotes import ends_with
 from engine.tables.sources.swallowed import swallowing
 from engine.tables.sources.unchanged import UnchangedFile
 
+_HEADER = 1 << 16
+"""Bytes in which the header is looked for first."""
+
 
 class CsvFile:
     """A delimited text file with a header; every column is text, and an empty field is an empty text."""
@@ -30,16 +33,26 @@ class CsvFile:
         self._is_one_column = False
         self._read = pa.csv.ReadOptions(block_size=1 << 24, encoding=form.encoding)
         self._parse = pa.csv.ParseOptions(delimiter=form.delimiter, newlines_in_values=True)
-        with self._open([]) as reader:
-            try:
-                names = reader.schema.names
-            except UnicodeError as problem:
-                raise self._unreadable(problem) from None
+        names = self._names()
         self.schema: pa.Schema = pa.schema([(name, pa.string()) for name in names])
         # of one column an empty line may be a record, which Arrow would leave out
         self._is_one_column = len(names) == 1
         if self._is_one_column:
             self._parse.ignore_empty_lines = False
+
+    def _names(self) -> list[str]:
+        """Read the header, by a block as short as most of them: Arrow guesses the types of all cells in it."""
+        short = pa.csv.ReadOptions(block_size=_HEADER, encoding=self._form.encoding)
+        try:
+            with pa.csv.open_csv(self._path, read_options=short, parse_options=self._parse) as reader:
+                return list(reader.schema.names)
+        except (OSError, UnicodeError, pa.ArrowException):
+            pass  # the header or a record is longer, or there is a mistake that is told by the usual way
+        with self._open([]) as reader:
+            try:
+                return list(reader.schema.names)
+            except UnicodeError as problem:
+                raise self._unreadable(problem) from None
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """See `Table.batches`."""

@@ -88,6 +88,16 @@ def test_compressed_csv(tmp_path):
     assert read(open_path(csv_file(tmp_path, gzip.compress(b"a,b\n1,2\n"), "p.csv.gz"))) == {"a": ["1"], "b": ["2"]}
 
 
+@pytest.mark.parametrize(
+    ("name", "cell"),
+    [("n" * 100_000, "c"), ("n", "c" * 200_000), ("n" * 65_530, "c" * 65_530), ("n", 'c"",\n' * 50_000)],
+    ids=["long header", "long record", "both", "line breaks"],
+)
+def test_a_header_and_a_record_may_be_longer_than_what_is_read_for_the_header(tmp_path, name, cell):
+    path = csv_file(tmp_path, f'{name},second\n"{cell}",2\n')
+    assert read(open_path(path)) == {name: [cell.replace('""', '"')], "second": ["2"]}
+
+
 def test_header_only_is_a_table_without_records(tmp_path):
     table = open_path(csv_file(tmp_path, "a,b\n"))
     assert table.schema.names == ["a", "b"]
