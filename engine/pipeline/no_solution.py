@@ -8,7 +8,6 @@ the source, and where persons are counted it is of as many as a class must have.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from operator import itemgetter
 
@@ -115,17 +114,19 @@ def _share(job: Job, table: FrequencyTable, rows: NDArray[np.int64]) -> str:
         return "all of them"
     if suppressed < smallest:
         return f"fewer than {smallest} of them"
-    if _persons(table, rows) < job.minimum_persons:
+    if _has_few_persons(job, table, rows):
         return f"those of fewer than {job.minimum_persons} persons"
-    if left < smallest or _persons(table, kept) < job.minimum_persons:
+    if left < smallest or _has_few_persons(job, table, kept):
         return "nearly all of them"
     digits = 2 if table.records >= FEWEST_BESIDE else 1
     return f"about {significant(100 * suppressed / table.records, digits):g}% of them"
 
 
-def _persons(table: FrequencyTable, rows: NDArray[np.int64]) -> float:
-    """Count the persons who have some rows; where persons are not counted no number of them is too small."""
-    return math.inf if table.persons is None else np.unique(table.persons.runs.selected(rows).members).size
+def _has_few_persons(job: Job, table: FrequencyTable, rows: NDArray[np.int64]) -> bool:
+    """Whether persons are counted, and some rows are of fewer than a class must have."""
+    if table.persons is None:
+        return False
+    return bool(np.unique(table.persons.runs.selected(rows).members).size < job.minimum_persons)
 
 
 def _suppressed_by(problem: Problem) -> NDArray[np.int64]:

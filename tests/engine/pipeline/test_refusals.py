@@ -160,6 +160,14 @@ def test_a_refusal_does_not_tell_how_few_records_would_be_left():
     assert "suppresses nearly all of them" in str(refused.value)
 
 
+def test_a_refusal_of_a_job_without_k_anonymity():
+    """Half of the records have the diagnosis of all in their class."""
+    table = pa.table({"age": ["31"] * 20 + ["45"] * 20, "diagnosis": ["u"] * 20 + ["v", "w"] * 10})
+    diversity = {"model": "l-diversity", "variant": "distinct", "attribute": "diagnosis", "l": 2}
+    with pytest.raises(NoSolution, match="it suppresses about 50% of them"):
+        run({**JOB, "privacy": [diversity]}, table=table)
+
+
 def test_a_refusal_does_not_tell_how_few_records_a_later_release_leaves_out():
     """Of 43 to 46 records 30% to 35% are suppressed; with another limit the classes of five go, and 1 to 4 do not."""
     told = set()
