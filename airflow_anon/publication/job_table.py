@@ -21,6 +21,7 @@ from airflow_anon.share.made_table import read_made
 from airflow_anon.share.sql_comments import Comments
 from airflow_anon.share.sql_content import content_of, salt_of
 from airflow_anon.share.sql_share import SqlShare
+from airflow_anon.transport.content_hash import ContentDocument
 from airflow_anon.transport.relation import table_key
 from airflow_anon.transport.release_files import DATA
 from engine import column_notes
@@ -146,15 +147,13 @@ class JobTable:
         output = self.job.output
         made = self._made(folder)
         if made is not None:
-            content_of_made = {name: made[name] for name in ("sha256", "method", "columns") if name in made}
+            content_of_made = {name: made[name] for name in ContentDocument.__annotations__ if name in made}
             return {"conn_id": output.conn_id, "table": output.table, "content": content_of_made}
         with table_errors(output.conn_id, output.table) as hook:
             dialect = SqlShare(hook, output.table).engine.dialect.name
         with self._data(folder) as data:
             content = content_of(data, dialect, salt_of(folder))
-        columns = [{"name": name, "kind": kind} for name, kind in content.kinds.items()]
-        told = {"sha256": content.hexdigest(), "method": content.method, "columns": columns}
-        return {"conn_id": output.conn_id, "table": output.table, "content": told}
+        return {"conn_id": output.conn_id, "table": output.table, "content": content.document()}
 
     def manifest(self) -> str | None:
         """Return the hash of the manifest with which the table has the release; None if it does not have it."""

@@ -9,12 +9,11 @@ from __future__ import annotations
 import json
 import secrets
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from airflow.providers.common.compat.sdk import AirflowFailException
-from typing_extensions import NotRequired
 
-from airflow_anon.transport.content_hash import ContentHash, Method, kinds_of
+from airflow_anon.transport.content_hash import ContentDocument, ContentHash, kinds_of
 from airflow_anon.transport.release_files import TABLE
 from airflow_anon.transport.table_content import hash_of_content
 
@@ -23,15 +22,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
-class MadeColumn(TypedDict):
-    """A column, and its kind as of `content_hash.kinds_of`."""
-
-    name: str
-    kind: str
-
-
-class MadeTable(TypedDict):
-    """`table.json`.
+class MadeTable(ContentDocument):
+    """`table.json`: the content of a table, and where it is.
 
     Attributes
     ----------
@@ -39,22 +31,13 @@ class MadeTable(TypedDict):
         Of the table in the schema of the share, until it is published.
     rows : int
         Records of the release.
-    columns : list of MadeColumn
-        In their order.
     salt : str
         Of the hash, 64 hexadecimal digits.
-    sha256 : str
-        Of its content, as of `content_hash.ContentHash`.
-    method : Method
-        How its records are hashed; missing in what an earlier version made.
     """
 
     name: str
     rows: int
-    columns: list[MadeColumn]
     salt: str
-    sha256: str
-    method: NotRequired[Method]
 
 
 def content_of(released: pa.Schema) -> ContentHash:
@@ -84,20 +67,12 @@ def made_table(
         sha256 = hash_of_content(connection, name, schema, content)
     else:
         sha256 = content.hexdigest()
-    columns: list[MadeColumn] = [{"name": column, "kind": kind} for column, kind in content.kinds.items()]
     if sha256 is None:
         raise AirflowFailException(
             f"table {name}: holds a cell that cannot be read back, such as a text that is not UTF-8 in a database of "
             "SQL_ASCII; correct it in the source, or leave its column out"
         )
-    return {
-        "name": name,
-        "rows": rows,
-        "columns": columns,
-        "salt": content.salt,
-        "sha256": sha256,
-        "method": content.method,
-    }
+    return {"name": name, "rows": rows, "salt": content.salt, **content.document()}
 
 
 def people_name(release: str) -> str:

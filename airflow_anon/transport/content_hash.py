@@ -14,7 +14,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+
+from typing_extensions import NotRequired
 
 from airflow_anon.transport.record_digests import RecordDigests
 from airflow_anon.transport.record_sums import RecordSums
@@ -30,6 +32,31 @@ CACHED = 1 << 16
 """Distinct values of a column whose texts are remembered at a time."""
 
 _MISSING = type(None)
+
+
+class KindOfColumn(TypedDict):
+    """A column, and its kind as of `kinds_of`."""
+
+    name: str
+    kind: str
+
+
+class ContentDocument(TypedDict):
+    """What is written of a content.
+
+    Attributes
+    ----------
+    sha256 : str
+        Its hash, 64 hexadecimal digits.
+    method : Method
+        How its records are hashed; missing in what an earlier version wrote.
+    columns : list of KindOfColumn
+        In their order.
+    """
+
+    sha256: str
+    method: NotRequired[Method]
+    columns: list[KindOfColumn]
 
 
 def kinds_of(schema: pa.Schema) -> dict[str, str]:
@@ -105,6 +132,11 @@ class ContentHash:
             See `add`.
         """
         return self._hexdigest
+
+    def document(self) -> ContentDocument:
+        """Return what is written of the content, by which a table is compared later; see `hexdigest`."""
+        columns: list[KindOfColumn] = [{"name": name, "kind": kind} for name, kind in self.kinds.items()]
+        return {"sha256": self.hexdigest(), "method": self.method, "columns": columns}
 
     @cached_property
     def _hexdigest(self) -> str:

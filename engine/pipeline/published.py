@@ -162,7 +162,9 @@ def published(
             job, report, digits, measured if hides else None, hidden=few.suppressed or dropped, optimal=optimal
         ),
         "suppressed_class": _suppressed_class(report, smallest, joins=few.suppressed, dropped=dropped),
-        "search": _search(report, hides=hides or _has_few_causes(job, report)),
+        "search": _search(
+            report, hides=hides or ("series" in report and _has_few_causes(job, report["series"], report["released"]))
+        ),
         "utility": {name: _rounded(value, digits[_READS[name]]) for name, value in utility.items()},
     }
     if "lint" in report:
@@ -228,10 +230,9 @@ def _series(job: Job, series: SeriesStated, released: int, places: int | None, *
     who are not in the file are few, no share is told that has all persons as its divisor, which is each of them.
     """
     shares = ("suppressed_share", "held_back_share", "covered_share", "kept_share", "below_share")
-    causes = _by_cause(series, released)
-    persons = released + sum(causes)
+    persons = released + sum(_by_cause(series, released))
     # these are part of the divisor of each share, and follow from those of the other causes and the file
-    one_is_few = any(_is_few(number, job.minimum_persons) for number in causes)
+    one_is_few = _has_few_causes(job, series, released)
     apart = one_is_few and released < FEWEST_BESIDE
     told: dict[str, Any] = {**series}
     for key in shares:
@@ -272,11 +273,9 @@ def _by_cause(series: SeriesStated, released: int) -> list[int]:
     return [round(share * persons) for share in shares]
 
 
-def _has_few_causes(job: Job, report: Report) -> bool:
+def _has_few_causes(job: Job, series: SeriesStated, released: int) -> bool:
     """Tell whether few persons are left out of a release of a series by one cause, however many are by others."""
-    if "series" not in report:
-        return False
-    return any(_is_few(number, job.minimum_persons) for number in _by_cause(report["series"], report["released"]))
+    return any(_is_few(number, job.minimum_persons) for number in _by_cause(series, released))
 
 
 def _persons(job: Job, report: Report, *, hides: bool) -> tuple[int | None, float | None]:

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
-from engine.tables.sources.column_text import as_text
+from engine.tables.sources.column_text import texts_of_chunks
 from engine.tables.sources.column_types import plain_type
 from engine.tables.sources.person_texts import person_texts
 from engine.tables.sources.table import Table
@@ -114,7 +114,7 @@ def _column(gone: KeptRows, names: Sequence[str], subject: str, field: pa.Field)
     try:
         now = before.cast(field.type)
         # such as 007, which as a number is another value
-        is_same = now.type == before.type or _texts(now, field.name) == _texts(before, field.name)
+        is_same = now.type == before.type or texts_of_chunks(now, field.name) == texts_of_chunks(before, field.name)
     except (pa.ArrowException, InvalidData):  # the message may quote a value
         is_same = False
     if not is_same:
@@ -123,10 +123,6 @@ def _column(gone: KeptRows, names: Sequence[str], subject: str, field: pa.Field)
             "(series.departures: keep); change it back, or set series.begin to the name of a new series"
         )
     return now
-
-
-def _texts(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    return pa.chunked_array([as_text(chunk, name) for chunk in column.chunks], pa.string())
 
 
 def rows_of(table: Table, columns: Sequence[str], chosen: NDArray[np.bool_]) -> pa.Table:

@@ -41,6 +41,11 @@ def as_text(column: pa.Array, name: str) -> pa.Array:
     )
 
 
+def texts_of_chunks(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    """Return a whole column as text; see `as_text`."""
+    return pa.chunked_array([as_text(chunk, name) for chunk in column.chunks], pa.string())
+
+
 def _within_range(texts: pa.Array, kind: pa.DataType, name: str) -> pa.Array:
     """Refuse what Arrow writes in place of a moment that it cannot write."""
     if pa.types.is_temporal(kind) and pc.any(pc.starts_with(texts, "<value out of range")).as_py():

@@ -16,9 +16,7 @@ def recount_inference(table: ClassTable, smallest: int) -> dict[str, Mapping[str
 
 
 def _shares(found: SensitiveValues, smallest: int) -> dict[str, float | None]:
-    if not found.has_text:
-        return dict.fromkeys(("by_class", "by_table"))
-    if not found.records.size:
+    if not (found.has_text and found.records.size):
         return dict.fromkeys(("by_class", "by_table"))
     new_class = np.append(True, found.classes[1:] != found.classes[:-1])
     of_value = np.zeros(len(found.values.distinct), np.int64)

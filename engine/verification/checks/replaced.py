@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from engine.errors import EngineError, InvalidData
 from engine.message import Count, Message
-from engine.tables.sources.column_text import as_text
+from engine.tables.sources.column_text import texts_of_chunks
 from engine.verification.finding import Finding
 from engine.verification.records.kept import MARK
 from engine.verification.records.known_keys import KnownKeys
@@ -229,7 +229,7 @@ def _key(place: Any) -> str:
 
 
 def _texts(column: pa.ChunkedArray, name: str) -> pa.Array:
-    return pa.chunked_array([as_text(chunk, name) for chunk in column.chunks], pa.string()).combine_chunks()
+    return texts_of_chunks(column, name).combine_chunks()
 
 
 def _whole_seconds(texts: pa.Array) -> pa.Array:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from engine.errors import EngineError, InvalidData
 from engine.message import Message
-from engine.tables.sources.column_text import as_text
+from engine.tables.sources.column_text import texts_of_chunks
 from engine.verification.checks.labels import is_allowed
 from engine.verification.checks.series_stated import other_figures
 from engine.verification.finding import Finding
@@ -138,7 +138,7 @@ def _same_rows(before: pa.Table, now: pa.Table) -> bool:
         one, other = before[name], now[name]
         try:
             if one.type != other.type or pa.types.is_floating(one.type):
-                one, other = (pa.chunked_array([as_text(c, name) for c in a.chunks], pa.string()) for a in (one, other))
+                one, other = texts_of_chunks(one, name), texts_of_chunks(other, name)
         except EngineError:
             return False
         if not one.equals(other):

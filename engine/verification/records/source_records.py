@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
-from engine.tables.sources.column_text import as_text
+from engine.tables.sources.column_text import as_text, texts_of_chunks
 from engine.tables.sources.linked_name import TABLE
 from engine.verification.records.kept import MARK
 from engine.verification.records.linked import having
@@ -163,8 +163,7 @@ def _read(source: Any, names: Sequence[str]) -> pa.Table:
 
 
 def _text(column: pa.ChunkedArray, name: str) -> pa.Array:
-    chunks = [as_text(chunk, name) for chunk in column.chunks]
-    return pa.chunked_array(chunks, pa.string()).combine_chunks()
+    return texts_of_chunks(column, name).combine_chunks()
 
 
 def _persons(column: pa.ChunkedArray, name: str) -> tuple[NDArray[np.int64], int]:

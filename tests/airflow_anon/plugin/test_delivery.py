@@ -115,11 +115,7 @@ def table(ledger, tmp_path, monkeypatch):
     document["publication"]["table"] = {
         "conn_id": "research_share",
         "table": "stays",
-        "content": {
-            "sha256": content.hexdigest(),
-            "method": content.method,
-            "columns": [{"name": name, "kind": kind} for name, kind in content.kinds.items()],
-        },
+        "content": content.document(),
     }
     return url, document
 

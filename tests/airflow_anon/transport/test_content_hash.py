@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airflow_anon.ledger.form_publication import Content, ContentColumn
+from airflow_anon.ledger.form_publication import Content
 from airflow_anon.ledger.table_check import read_table
 from airflow_anon.share.sql_content import content_of
 from airflow_anon.share.sql_share import SqlShare
@@ -53,12 +53,6 @@ def kinds(table):
     return dict.fromkeys(table, "text")
 
 
-def recorded(content):
-    """Return a content as it stands in an entry."""
-    columns = [ContentColumn(name=name, kind=kind) for name, kind in content.kinds.items()]
-    return Content(sha256=content.hexdigest(), method=content.method, columns=columns)
-
-
 def hash_of(*records, columns=("a", "b")):
     content = ContentHash(kinds(columns), "s")
     if records:
@@ -79,7 +73,7 @@ def test_a_table_of_every_kind_has_the_hash_of_its_file(request, tmp_path, monke
     monkeypatch.setenv("AIRFLOW_CONN_SHARE", connection_of(url))
     SqlShare(hook_of("share"), "kinds", use_adbc=use_adbc).publish("r1", "ab" * 32, tmp_path / "data.parquet", salt="s")
     content = content_of(tmp_path / "data.parquet", database, "s")
-    found = read_table("share", "kinds", recorded(content))
+    found = read_table("share", "kinds", Content.model_validate(content.document()))
     assert (found.release_id, found.manifest_sha256) == ("r1", "ab" * 32)
     assert found.sha256 == content.hexdigest()
 

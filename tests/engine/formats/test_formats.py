@@ -417,18 +417,11 @@ def test_each_of_several_tables_has_its_files(tmp_path):
 R = shutil.which("Rscript")
 
 
-@pytest.mark.skipif(R is None, reason="needs R (apt-get install r-base-core)")
-def test_the_lines_of_the_readme_run_in_r(release, tmp_path):
-    folder, _ = release
+def run_in_r(tmp_path, folder, asked):
+    """Run the lines of a release's README, and then others; return what became of it."""
     text = (folder / "README.md").read_text(encoding="utf-8")
-    lines = text.split("```r\n")[1].split("```")[0]
-    codebook = {one["column"]: one for one in json.loads((folder / "codebook.json").read_text())["columns"]}
-    asked = """
-    stopifnot(is.factor(table[["age"]]), is.ordered(table[["age"]]), is.numeric(table[["dose"]]))
-    writeLines(c(nrow(table), levels(table[["age"]]), sum(is.na(table[["ward"]])), table[["note"]][1:3]))
-    """
-    (tmp_path / "read.R").write_text(lines + asked, encoding="utf-8")
-    done = subprocess.run(
+    (tmp_path / "read.R").write_text(text.split("```r\n")[1].split("```")[0] + asked, encoding="utf-8")
+    return subprocess.run(
         [R, "--vanilla", tmp_path / "read.R"],
         cwd=folder,
         capture_output=True,
@@ -436,6 +429,17 @@ def test_the_lines_of_the_readme_run_in_r(release, tmp_path):
         check=False,
         env={"LANG": "C.UTF-8", "PATH": "/usr/bin:/bin"},
     )
+
+
+@pytest.mark.skipif(R is None, reason="needs R (apt-get install r-base-core)")
+def test_the_lines_of_the_readme_run_in_r(release, tmp_path):
+    folder, _ = release
+    codebook = {one["column"]: one for one in json.loads((folder / "codebook.json").read_text())["columns"]}
+    asked = """
+    stopifnot(is.factor(table[["age"]]), is.ordered(table[["age"]]), is.numeric(table[["dose"]]))
+    writeLines(c(nrow(table), levels(table[["age"]]), sum(is.na(table[["ward"]])), table[["note"]][1:3]))
+    """
+    done = run_in_r(tmp_path, folder, asked)
     assert done.returncode == 0, done.stderr
     file = pd.read_parquet(folder / "data.parquet")
     notes = [text or "NA" for text in file["note"].where(file["note"].notna(), None).tolist()[:3]]
@@ -450,11 +454,8 @@ def test_the_lines_of_the_readme_run_in_r_where_a_column_has_no_name(tmp_path):
     document = job(tmp_path, ["parquet", "csv"], **{"": {"accept": "unique"}})
     numbers = [f"{number:03}" for number in range(ROWS)]
     folder = run(document, table=table(**{"": pa.array(numbers)})).output
-    text = (folder / "README.md").read_text(encoding="utf-8")
     asked = 'writeLines(c(levels(table[["ward"]]), sort(table[[3]])))'
-    (tmp_path / "read.R").write_text(text.split("```r\n")[1].split("```")[0] + asked, encoding="utf-8")
-    command = [R, "--vanilla", tmp_path / "read.R"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    done = run_in_r(tmp_path, folder, asked)
     assert done.stderr == ""
     wards = sorted(set(pd.read_parquet(folder / "data.parquet")["ward"].dropna()))
     assert done.stdout.split() == [*wards, *numbers]
@@ -466,11 +467,8 @@ def test_line_ends_of_labels_are_those_that_r_reads(tmp_path, ends, levels):
     """Each line end in a text is a line feed to R: no label may be missing, and two may have become one."""
     wards = [f"{name}{end}x" for name, end in zip("ab" if levels == 2 else "aa", ends, strict=True)]
     folder = run(job(tmp_path, ["parquet", "csv"]), table=table(ward=pa.array(wards * (ROWS // 2)))).output
-    text = (folder / "README.md").read_text(encoding="utf-8")
     asked = 'writeLines(c(sum(is.na(table[["ward"]])), length(unique(table[["ward"]]))) |> as.character())'
-    (tmp_path / "read.R").write_text(text.split("```r\n")[1].split("```")[0] + asked, encoding="utf-8")
-    command = [R, "--vanilla", tmp_path / "read.R"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    done = run_in_r(tmp_path, folder, asked)
     assert done.stderr == ""
     released = pd.read_parquet(folder / "data.parquet")["ward"]
     assert done.stdout.split() == [str(released.isna().sum()), str(levels + ("*" in set(released)))]
