@@ -11,8 +11,8 @@ apart from those of the task, and its memory is not measured.
 FORMATS (parquet, csv, postgresql), BACKENDS (arrow, duckdb, spark, sql), MEMORY (4GB) and FOLDER choose what is run and
 where; what is not installed is left out, and named. With NIGHT=yes the operators of a DAG de-identify, validate and
 publish each Parquet file, each in a process of its own. ROWS=ihis_synthetic runs the table of that name in `../shared`.
-Kernels and bytecode are compiled before, as after an installation; imports are measured. Of spark the figures are those
-of the task and of Java together, with Java's start.
+Kernels and bytecode are compiled before, as after an installation. Imports are measured, but for Airflow's own where
+operators run (`airflow_worker`). Of spark the figures are those of the task and of Java together, with Java's start.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
-import scale_data  # noqa: E402 (the project root must be on the path)
+import airflow_worker  # noqa: E402 (the project root must be on the path)
+import scale_data  # noqa: E402
 import scale_floors  # noqa: E402
 import scale_night  # noqa: E402
 import scale_postgres  # noqa: E402
@@ -188,7 +189,7 @@ def one(path: Path, what: str, memory: str, address: str) -> dict[str, Any]:
     work = tempfile.TemporaryDirectory(dir=None if path.stem == SHARED else path.parent, prefix=".bench-")
     with work as folder:
         os.environ.update(scale_postgres.settings(address, Path(folder)) if address else {})
-        begin = ready(what)
+        begin = ready(what, in_airflow=bool(address))
         if what == scale_floors.FLOOR and address:
             found = scale_floors.of_extraction(address, scale_postgres.TABLE, QUASI, Path(folder), memory)
         elif what == scale_floors.FLOOR:
@@ -211,9 +212,11 @@ def one(path: Path, what: str, memory: str, address: str) -> dict[str, Any]:
     return found
 
 
-def ready(what: str) -> tuple[float, float]:
-    """Import and compile what is needed; return the clocks after it."""
+def ready(what: str, *, in_airflow: bool) -> tuple[float, float]:
+    """Import and compile what a worker has before; return the clocks after it."""
     if what in scale_floors.OF:
+        if in_airflow:
+            airflow_worker.load_airflow()
         from engine.kernels.warm_up import warm_up  # noqa: PLC0415
 
         warm_up()

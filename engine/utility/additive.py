@@ -120,6 +120,7 @@ class AdditiveEvaluator:
         self._orders_classes = orders_classes
         self._present = [_present(*of) for of in zip(rows.codes, rows.leaf_records, strict=True)]
         self._cache: dict[tuple[int, int, int], _Part] = {}
+        self._least_losses: list[dict[tuple[int, int], float]] = [{} for _ in divisors]
 
     def loss(self, levels: Levels, classes: RowClasses, suppressed: NDArray[np.int64]) -> InformationLoss:
         """See `Evaluator.loss`."""
@@ -128,6 +129,10 @@ class AdditiveEvaluator:
 
     def bound(self, low: Levels, high: Levels, suppressed: NDArray[np.int64]) -> InformationLoss:
         """See `Evaluator.bound`."""
+        if not suppressed.size:
+            # asked for each neighbour of each transformation of a descent: of hundreds of attributes one differs
+            losses = list(map(self._least_loss, range(len(low)), low, high))
+            return aggregate(self._combine, losses, self._weights)
         return self._total(list(map(self._least, range(len(low)), low, high)), suppressed)
 
     def class_order(self, levels: Levels, classes: RowClasses) -> NDArray[np.int64] | None:
@@ -227,6 +232,16 @@ class AdditiveEvaluator:
                 # suppressing is cheaper than keeping: a record may cost no more than the cheapest one
                 factor, kept = float(min((factor * kept).min(), suppressed.min())), np.ones_like(kept)
             found = self._cache[key] = self._part(a, factor, kept, suppressed)
+        return found
+
+    def _least_loss(self, a: int, low: int, high: int) -> float:
+        """Return the loss of an attribute by these costs, with no record suppressed."""
+        known = self._least_losses[a]
+        found = known.get((low, high))
+        if found is None:
+            divisor = self._divisors[a]
+            part = self._least(a, low, high)
+            found = known[low, high] = part.factor * part.total / divisor if divisor else 0.0
         return found
 
     def _part(self, a: int, factor: float, kept: Cost, suppressed: Cost) -> _Part:
