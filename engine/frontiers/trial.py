@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from engine.frontiers.measures.plane import Plane
 from engine.frontiers.space.domain import Bits
 from engine.frontiers.tonight import executed_tonight
+from engine.hierarchy.builder import Row
 from engine.hierarchy.hierarchy import Hierarchy
 from engine.job.job import Job
 from engine.job.problem import problem_of
@@ -53,11 +54,11 @@ def tried(job: Job, plane: Plane, bits: Bits) -> Trial | Hindrance:
     executed = executed_tonight(job, plane, bits)
     if executed is None:
         return "levels"
-    problem = problem_of(executed, _grouped(executed, plane.table))
+    problem = problem_of(executed.job, _grouped(executed.rows, plane.table))
     solution = method(POLICY).run(problem)
     if solution is None:
         return "privacy"
-    outcome = released(problem, solution, executed.prefers)
+    outcome = released(problem, solution, executed.job.prefers)
     if outcome.form == "refused":
         return "privacy"
     if not job.allow_empty_information and is_uninformative(problem.table, outcome):
@@ -69,16 +70,14 @@ def tried(job: Job, plane: Plane, bits: Bits) -> Trial | Hindrance:
     return Trial(outcome.suppressed_tuples, figures[job.frontier_settings.risk], loss)
 
 
-def _grouped(executed: Job, table: FrequencyTable) -> FrequencyTable:
+def _grouped(rows: list[dict[str, Row]], table: FrequencyTable) -> FrequencyTable:
     """Return a table with the groups of a policy as its hierarchies, as counting the source again would give it."""
     hierarchies, codes = [], []
-    for own, leaves in zip(table.hierarchies, table.codes, strict=True):
-        builder = executed.attributes[own.attribute].hierarchy
-        assert builder is not None  # noqa: S101 (the job's own validation)
+    for own, leaves, grouped in zip(table.hierarchies, table.codes, rows, strict=True):
         known = [label for code, label in enumerate(own.labels[0]) if code != own.unseen_code]
         hierarchy = Hierarchy(
             own.attribute,
-            builder.rows([label for label in known if label is not None]),
+            [grouped[label] for label in known if label in grouped],
             with_null=None in known,
             with_unseen=own.unseen_code >= 0,
         )

@@ -7,7 +7,6 @@ else.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -110,18 +109,21 @@ def written_with_policy(
     document: Mapping[str, Any], attributes: Mapping[str, Attribute], policy: Mapping[str, Any], *, chosen: bool
 ) -> dict[str, Any]:
     """Return a job's document with the groups of a policy; the paths of files are kept as they were written."""
-    written = copy.deepcopy(dict(document))
+    entries = dict(document["attributes"])
     for name, attribute in attributes.items():
-        entry = written["attributes"][name]
-        below = entry["hierarchy"]
+        below = entries[name]["hierarchy"]
         below = below["hierarchy"] if below["builder"] == "policy" else below
-        settings = _settings(attribute, copy.deepcopy(policy[name]))
+        settings = _settings(attribute, [dict(group) for group in policy[name]])
         kept = {key: value for key, value in settings.items() if value is not None}
-        entry["hierarchy"] = {"builder": "policy", "hierarchy": below, **kept}
-        entry["minimum_level"] = entry["maximum_level"] = LEVEL
-        entry["unseen"] = _unseen(attribute, chosen=chosen)
-    written["search"] = {**written["search"], "algorithm": "policy"}
-    written["search"].pop("file", None)
+        entries[name] = {
+            **entries[name],
+            "hierarchy": {"builder": "policy", "hierarchy": below, **kept},
+            "minimum_level": LEVEL,
+            "maximum_level": LEVEL,
+            "unseen": _unseen(attribute, chosen=chosen),
+        }
+    search = {key: value for key, value in document["search"].items() if key != "file"}
+    written = {**document, "attributes": entries, "search": {**search, "algorithm": "policy"}}
     written.pop("choose", None)
     return written
 
