@@ -149,7 +149,6 @@ def unverified_output(
                 shown,
                 transformation,
                 None if outcome.solution.recoding is not None else outcome.solution.levels,
-                suppressed=outcome.suppressed,
                 dropped=outcome.form == "drop",
                 # where the records left out are too few to be told, as if there had been none
                 restricted=few.left_out,

@@ -47,7 +47,7 @@ class Mean(NamedTuple):
 
 
 def of_mean(values: NDArray[np.float64], counts: NDArray[np.int64]) -> Mean | None:
-    """Return a mean and its interval; None of fewer than two values.
+    """Return a mean and its interval; None of fewer than two values, or where a number is too large for it.
 
     Parameters
     ----------
@@ -61,10 +61,27 @@ def of_mean(values: NDArray[np.float64], counts: NDArray[np.int64]) -> Mean | No
     if number < 2:  # noqa: PLR2004 (one value has no variance)
         return None
     present = counts > 0
-    mean = float(np.average(values[present], weights=counts[present]))
-    variance = float((counts[present] * (values[present] - mean) ** 2).sum()) / (number - 1)
+    values, counts = values[present], counts[present]
+    if not np.isfinite(values).all():
+        return None
+    # sums of all digits do not follow the order of the source
+    with np.errstate(over="ignore"):
+        mean = _sum(counts * values) / number
+        variance = _sum(counts * (values - mean) ** 2) / (number - 1)
     half = Z * math.sqrt(variance / number)
+    if not math.isfinite(mean + half):
+        return None
     return Mean(ConfidenceInterval(mean - half, mean + half), number, variance)
+
+
+def _sum(terms: NDArray[np.float64]) -> float:
+    """Return a sum that no order of its terms changes; infinite where a double cannot hold it."""
+    if not np.isfinite(terms).all():
+        return math.inf
+    try:
+        return math.fsum(terms.tolist())
+    except OverflowError:
+        return math.inf
 
 
 def of_proportion(part: int, number: int) -> ConfidenceInterval:

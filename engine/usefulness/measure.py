@@ -1,9 +1,9 @@
 """The usefulness of a release: source ▶ read beside what becomes of it ▶ columns compared, targets predicted.
 
 In: the job, the source as it was counted, its frequency table, and the transformation that made the release. Out: a
-`Usefulness` with all digits. The source is read once more; nothing of the output is read, since the transformation
-says what each record became. With a subject it is read twice more: whose the records are that the file shows is known
-before one of each person is drawn.
+`Usefulness` with all digits. The source is read once more, and once before for targets, since records are drawn by what
+they hold; nothing of the output is read, since the transformation says what each record became. With a subject it is
+also read for whose the records are that the file shows.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
+from engine.hierarchy.hierarchy import Label
 from engine.job.counting import Counted
 from engine.job.job import Job
 from engine.job.usefulness import UsefulnessSettings
@@ -24,9 +25,10 @@ from engine.tables.sources.column_text import as_text
 from engine.usefulness.accuracy import baseline, refuse_absent_models, scores
 from engine.usefulness.columns import OfPersons, compared_as_it_is, compared_generalized, compared_locally
 from engine.usefulness.document import ComparedColumn, PredictedTarget, Usefulness
+from engine.usefulness.draw import SeededHashes, draw
 from engine.usefulness.features import Feature, by_text
 from engine.usefulness.numbers import are_numbers, are_whole, numbers_of
-from engine.usefulness.persons import numbered, one_of_each, persons_of
+from engine.usefulness.persons import Persons, persons_of
 from engine.usefulness.published import FEWEST
 from engine.usefulness.records import Read, Reading, read_beside
 
@@ -63,7 +65,6 @@ def usefulness(
     transformation: Transformation,
     levels: Levels | None,
     *,
-    suppressed: int,
     dropped: bool,
     restricted: bool,
 ) -> Usefulness:
@@ -75,8 +76,6 @@ def usefulness(
         What the transformation was made of.
     levels : one level per quasi-identifier, or None
         None of a local recoding.
-    suppressed : int
-        Records that are suppressed.
     dropped : bool
         They are left out of the file.
     restricted : bool
@@ -85,22 +84,29 @@ def usefulness(
     hierarchies = counted.table.hierarchies
     # a column may make classes and be compared, or be predicted and be compared
     others = [name for name in settings.columns if name not in job.quasi_identifiers]
-    random = np.random.default_rng(settings.seed)
     persons = None if job.subject is None else _persons_shown(counted, transformation, job.subject)
     restricted = restricted or persons is not None
-    most = settings.records if settings.targets else 0
-    if persons is None:
-        drawn = np.zeros(counted.table.records - (suppressed if restricted else 0), np.bool_)
-        drawn[random.permutation(drawn.size)[:most]] = True
-    else:
-        drawn = one_of_each(persons, most, random)
+    targets = [_reading(job, name) for name in settings.targets]
+    drawn = None
+    if targets:
+        hashes = SeededHashes(settings.seed)
+        drawn = draw(
+            transformation,
+            counted.records,
+            hierarchies,
+            targets,
+            settings.records,
+            hashes,
+            restricted=restricted,
+            persons=None if persons is None else hashes.of(persons.names)[persons.codes],
+        )
     kept = [a for a, name in enumerate(counted.table.attributes) if persons is not None and name in settings.columns]
     read = read_beside(
         transformation,
         counted.records,
         hierarchies,
         [_reading(job, name) for name in others],
-        [_reading(job, name) for name in settings.targets],
+        targets,
         drawn,
         dropped=dropped,
         restricted=restricted,
@@ -115,17 +121,17 @@ def usefulness(
         "targets": [_predicted(name, settings, read, sides, dropped=dropped) for name in settings.targets],
         "columns": [_compared(job, name, counted, transformation, levels, read, persons) for name in settings.columns],
     }
-    return found if persons is None else {**found, "persons": np.unique(persons).size}
+    return found if persons is None else {**found, "persons": len(persons.names)}
 
 
-def _persons_shown(counted: Counted, transformation: Transformation, subject: str) -> NDArray[np.int64]:
-    """Return the person of each record that the file shows, numbered from 0, int64, shape (records shown,)."""
+def _persons_shown(counted: Counted, transformation: Transformation, subject: str) -> Persons:
+    """Return the person of each record that the file shows."""
     parts = [one.suppressed for one in transformation.in_source_order(counted.records)]
     shown = ~np.concatenate([np.empty(0, np.bool_), *parts])
     persons = persons_of(counted.records, subject)
-    if persons.size != shown.size:
+    if persons.codes.size != shown.size:
         raise InvalidData("the source changed while it was read: records were added or are gone; run again")
-    return numbered(persons[shown])
+    return persons.of(shown)
 
 
 def _reading(job: Job, name: str) -> Reading:
@@ -140,7 +146,7 @@ def _compared(
     transformation: Transformation,
     levels: Levels | None,
     read: Read,
-    persons: NDArray[np.int64] | None,
+    persons: Persons | None,
 ) -> ComparedColumn:
     fewest = max(job.minimum_class_size, FEWEST)
     attribute = job.attributes[name]
@@ -155,7 +161,7 @@ def _compared(
     assert builder is not None  # noqa: S101 (a quasi-identifier has a hierarchy)
     if levels is None:
         return compared_locally(builder, hierarchy, transformation.labels_of_places(a), read.leaf_tallies[a])
-    of_persons = None if persons is None else OfPersons(persons, read.leaves[a])
+    of_persons = None if persons is None else OfPersons(persons.codes, read.leaves[a])
     return compared_generalized(builder, hierarchy, int(levels[a]), read.leaf_tallies[a], fewest, of_persons)
 
 
@@ -174,7 +180,9 @@ class _Features:
             values = [label for code, label in enumerate(hierarchy.labels[0]) if code != hierarchy.unseen_code]
             numeric = are_numbers(builder, values)
             before = numbers_of(builder, hierarchy.labels[0], [0], whole=True) if numeric else None
-            self.source.append(Feature(leaves.astype(np.int64), before))
+            ranks, of_value = by_text([hierarchy.labels[0][code] for code in hierarchy.codes[0].tolist()])
+            value_numbers = numbers_of(builder, of_value, [0], whole=True) if numeric else None
+            self.source.append(Feature(ranks[leaves], value_numbers))
             if levels is None:
                 # suppressed records have a code of their own
                 labels = [*transformation.labels_of_places(a), None]
@@ -195,11 +203,12 @@ class _Features:
             self.held_out.append(Feature(held_out, after))
 
 
-def _distinct(labels: list[Any]) -> tuple[NDArray[np.int64], list[Any]]:
-    """Return the code of each label, and the distinct ones; the last label keeps a code of its own."""
-    code_of = {label: code for code, label in enumerate(dict.fromkeys(labels[:-1]))}
-    codes = [*(code_of[label] for label in labels[:-1]), len(code_of)]
-    return np.array(codes, np.int64), [*code_of, labels[-1]]
+def _distinct(labels: list[Label]) -> tuple[NDArray[np.int64], list[Label]]:
+    """Return the rank of each label by text, and the distinct ones; the last label keeps a code of its own."""
+    distinct = list(dict.fromkeys(labels[:-1]))
+    ranks, of_label = by_text(distinct)
+    rank_of = dict(zip(distinct, ranks.tolist(), strict=True))
+    return np.array([*(rank_of[label] for label in labels[:-1]), len(distinct)], np.int64), [*of_label[:-1], labels[-1]]
 
 
 def _predicted(

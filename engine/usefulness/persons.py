@@ -14,6 +14,8 @@ test.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -23,43 +25,34 @@ from engine.tables.sources.person_texts import person_texts
 from engine.tables.sources.table import Table
 
 
-def persons_of(records: Table, subject: str) -> NDArray[np.int64]:
-    """Return the person of each record by number, int64, shape (records,)."""
-    texts = [person_texts(batch.column(0), subject) for batch in records.batches([subject])]
-    return codes_of_persons(pa.chunked_array(texts, pa.string()), subject)[0]
+class Persons(NamedTuple):
+    """Whose records are.
 
-
-def one_of_each(persons: NDArray[np.int64], most: int, random: np.random.Generator) -> NDArray[np.bool_]:
-    """Draw persons, and of each one record: how many records a person has changes neither who is drawn nor which.
-
-    Parameters
+    Attributes
     ----------
-    persons : int64, shape (records,)
-        Of each record.
-    most : int
-        Persons that are drawn at most.
-
-    Returns
-    -------
-    bool, shape (records,)
+    codes : int64, shape (records,)
+        The person of each, by number.
+    names : list of text
+        Of the persons.
     """
-    number = numbered(persons)
-    counts = np.bincount(number)
-    drawn = random.permutation(counts.size)[:most]
-    # each person has a share of its own, whatever the other ones have
-    place = (random.random(counts.size) * counts).astype(np.int64)
-    by_person = np.argsort(number, kind="stable")
-    chosen = np.zeros(persons.size, np.bool_)
-    chosen[by_person[(np.cumsum(counts) - counts + place)[drawn]]] = True
-    return chosen
+
+    codes: NDArray[np.int64]
+    names: list[str]
+
+    def of(self, records: NDArray[np.bool_]) -> Persons:
+        """Return the persons of some of the records."""
+        found, codes = np.unique(self.codes[records], return_inverse=True)
+        return Persons(codes.reshape(-1), [self.names[code] for code in found.tolist()])
 
 
-def numbered(persons: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the persons of records numbered from 0, in the order of their first records."""
-    _, first, found = np.unique(persons, return_index=True, return_inverse=True)
-    rank = np.empty(first.size, np.int64)
-    rank[np.argsort(first)] = np.arange(first.size)
-    return rank[found.reshape(-1)]
+def persons_of(records: Table, subject: str) -> Persons:
+    """Return the person of each record."""
+    texts = pa.chunked_array(
+        [person_texts(batch.column(0), subject) for batch in records.batches([subject])], pa.string()
+    )
+    codes = codes_of_persons(texts, subject)[0]
+    first = np.unique(codes, return_index=True)[1]
+    return Persons(codes, texts.take(pa.array(first)).to_pylist())
 
 
 def means(values: NDArray[np.float64], persons: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -71,7 +64,9 @@ def means(values: NDArray[np.float64], persons: NDArray[np.int64]) -> NDArray[np
         NaN is none.
     persons : int64, shape (records,)
     """
-    there = ~np.isnan(values)
+    there = np.flatnonzero(~np.isnan(values))
+    # in the order of the numbers, so that the last digits of a sum do not follow that of the source
+    there = there[np.argsort(values[there], kind="stable")]
     sums = np.bincount(persons[there], weights=values[there])
     counts = np.bincount(persons[there])
     found: NDArray[np.float64] = sums[counts > 0] / counts[counts > 0]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -58,6 +58,20 @@ def _number(value: Any) -> float | None:
     except ValueError:
         return None
     return None if math.isnan(number) else number
+
+
+class Drawn(NamedTuple):
+    """Records that the models see.
+
+    Attributes
+    ----------
+    chosen : bool, shape (records that are taken,)
+    order : int64, shape (drawn,)
+        Places among the drawn records, in the order in which the models see them.
+    """
+
+    chosen: NDArray[np.bool_]
+    order: NDArray[np.int64]
 
 
 @dataclass
@@ -130,7 +144,7 @@ def read_beside(
     hierarchies: Sequence[Hierarchy],
     columns: Sequence[Reading],
     targets: Sequence[Reading],
-    drawn: NDArray[np.bool_],
+    drawn: Drawn | None,
     *,
     dropped: bool,
     restricted: bool,
@@ -142,8 +156,8 @@ def read_beside(
     ----------
     columns : sequence of Reading
         Compared columns that are no quasi-identifiers.
-    drawn : bool, shape (records that are taken,)
-        Which records the models see.
+    drawn : Drawn or None
+        Which of the records that are taken the models see, and in which order; None of none.
     dropped : bool
         Suppressed records are left out of the file: it shows none of their columns.
     restricted : bool
@@ -175,17 +189,19 @@ def read_beside(
             leaf_codes[a].append(one.leaves[a][taken])
         # places among those that are taken: how many others there are changes no draw
         seen = np.flatnonzero(taken)
-        seen, begin = seen[drawn[begin : begin + seen.size]], begin + seen.size
+        chosen = np.zeros(seen.size, np.bool_) if drawn is None else drawn.chosen[begin : begin + seen.size]
+        seen, begin = seen[chosen], begin + seen.size
         parts.append(([codes[seen] for codes in one.leaves], one.places[seen], one.suppressed[seen]))
         for reading in targets:
             values[reading.name] += reading.values(one.others.column(reading.name).take(pa.array(seen)))
+    order = np.empty(0, np.int64) if drawn is None else drawn.order
     return Read(
         rows,
         tallies,
         leaves,
-        [np.concatenate([part[0][a] for part in parts]) for a in range(len(hierarchies))],
-        np.concatenate([part[1] for part in parts]),
-        np.concatenate([part[2] for part in parts]),
-        values,
+        [np.concatenate([part[0][a] for part in parts])[order] for a in range(len(hierarchies))],
+        np.concatenate([part[1] for part in parts])[order],
+        np.concatenate([part[2] for part in parts])[order],
+        {name: [found[place] for place in order.tolist()] for name, found in values.items()},
         list(map(np.concatenate, leaf_codes)),
     )

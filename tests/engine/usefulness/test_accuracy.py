@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from engine import InvalidJob, run
+from engine.usefulness import measure
+from engine.usefulness.draw import draw
 from engine.usefulness.measure import FEWEST_OF_CLASS, MOST_CLASSES, classes_of
 from engine.usefulness.published import share_places
 from tests.engine.usefulness.stays import job, stays
@@ -38,10 +40,12 @@ def by_hand(train, test, classes, parts, present):
     return np.mean(right), np.mean(areas)
 
 
-def test_accuracy_is_that_of_scikit_learn_by_hand(tmp_path, sklearn):
+def test_accuracy_is_that_of_scikit_learn_by_hand(tmp_path, sklearn, monkeypatch):
     """By the age alone; a suppressed record trains no model of the release, and is tested by its band all the same."""
     from sklearn.model_selection import StratifiedKFold  # noqa: PLC0415
 
+    draws = []
+    monkeypatch.setattr(measure, "draw", lambda *given, **named: draws.append(draw(*given, **named)) or draws[-1])
     table = stays(rare=40)
     age, zips = (np.array(table[name].to_pylist()) for name in ("age", "zip"))
     age_alone = {
@@ -52,13 +56,17 @@ def test_accuracy_is_that_of_scikit_learn_by_hand(tmp_path, sklearn):
     result = run(
         job(ASKED, attributes=age_alone, output={"path": "release", "suppressed": "drop"}), table, tmp_path / "release"
     )
+    (drawn,) = draws
+    assert drawn.chosen.all()
+    # folds are of records in the order in which they are drawn
+    age, zips, ill = (one[drawn.order] for one in (age, zips, np.array(table["ill"].to_pylist())))
     file = result.table
     ages, codes = file["age"].to_pylist(), file["zip"].to_pylist()
     kept = {(int(band[1:].split(",")[0]), code) for band, code in zip(ages, codes, strict=True)}
     present = np.array([(one // 10 * 10, code) in kept for one, code in zip(age.tolist(), zips.tolist(), strict=True)])
     assert present.sum() == file.num_rows < 600
 
-    classes = (np.array(table["ill"].to_pylist()) == "no").astype(int)
+    classes = (ill == "no").astype(int)
     # classes are numbered by how many records they have
     classes = classes if classes.mean() < 0.5 else 1 - classes
     parts = list(StratifiedKFold(2, shuffle=True, random_state=7).split(classes[:, None], classes))

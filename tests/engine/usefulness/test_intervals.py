@@ -95,8 +95,22 @@ def test_how_far_one_value_moves_an_overlap():
     assert moved_by_one(many, many, math.inf) == math.inf
 
 
-@pytest.mark.parametrize("values", [[1e17, 1e17 + 16], [1e200, -1e200]])
-@pytest.mark.filterwarnings("ignore:overflow")
-def test_one_value_moves_everything_where_doubles_make_no_interval(values):
-    found = mean_of(values * 500)
-    assert moved_by_one(found, found, max(values) - min(values)) == math.inf
+def test_one_value_moves_everything_where_doubles_make_no_interval():
+    found = mean_of([1e17, 1e17 + 16] * 500)
+    assert moved_by_one(found, found, 16) == math.inf
+
+
+@pytest.mark.parametrize(
+    "values", [[math.inf, 1.0], [math.inf, -math.inf], [-math.inf] * 2, [1e200, -1e200], [1e308] * 3]
+)
+@pytest.mark.filterwarnings("error")
+def test_numbers_beyond_doubles_have_no_interval(values):
+    assert mean_of([*values, 3.0, 4.0]) is None
+    # values that no record has do not count
+    assert of_mean(np.array([*values, 3.0, 4.0]), np.array([0] * len(values) + [1, 1])).number == 2
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30), st.randoms(use_true_random=False))
+def test_no_digit_follows_the_order_of_the_values(values, random):
+    other = random.sample(values, len(values))
+    assert of_mean(np.array(values), np.ones(len(values), int)) == of_mean(np.array(other), np.ones(len(values), int))

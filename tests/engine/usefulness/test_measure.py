@@ -179,6 +179,25 @@ def test_no_value_of_few_records_left_out_changes_anything(tmp_path, level):
         assert [one["label"] for one in entry(made[0], "zip")["labels"]] == ["000", "121"]
 
 
+@pytest.mark.parametrize("unseen", ["error", "root"])
+def test_no_figure_follows_the_order_of_the_source(unseen):
+    """All digits are the same: who is drawn, folds and trees, and the last digit of a mean."""
+    pytest.importorskip("sklearn", reason="needs the extra 'usefulness'")
+    asked = {"columns": ["age", "zip", "ill", "days"], "targets": ["ill", "days"], "folds": 2, "records": 300}
+    attributes = job().document()["attributes"]
+    attributes["age"] |= {"unseen": unseen, "hierarchy": {**attributes["age"]["hierarchy"], "upper": 80}}
+    table = stays(600, rare=40)
+    if unseen == "error":
+        table = table.set_column(0, "age", pa.array(np.minimum(table["age"].to_numpy(), 79)))
+    made = []
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(table.num_rows) if seed else np.arange(table.num_rows)
+        made.append(run(job(asked, attributes=attributes), table.take(order)).report["usefulness"])
+    assert made == [made[0]] * 3
+    other = run(job({**asked, "seed": 1}, attributes=attributes), table).report["usefulness"]
+    assert other["targets"] != made[0]["targets"]
+
+
 def test_each_record_of_a_local_recoding_is_seen_as_it_is_released(tmp_path):
     wide = {"age": {"role": "quasi-identifying", "hierarchy": {"builder": "age"}}}
     zips = {"zip": {"role": "quasi-identifying", "hierarchy": {"builder": "redaction", "length": 3}}}

@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 
 from engine import InvalidData, run
 from engine.tables.sources.source import open_data
+from engine.usefulness import measure
+from engine.usefulness.draw import SeededHashes, draw, one_of_each
 from engine.usefulness.intervals import of_mean
-from engine.usefulness.persons import means, numbered, one_of_each, persons_of
+from engine.usefulness.persons import Persons, means, persons_of
 from tests.engine.usefulness import stays
 from tests.engine.usefulness.test_measure import band, entry
 from tests.engine.usefulness.visits import ATTACKERS, job, table_of, visits
@@ -27,36 +29,56 @@ ASKED = {"columns": ["age", "zip", "ill", "days"]}
 owners = st.lists(st.integers(0, 6), min_size=1, max_size=40)
 
 
-def test_persons_are_numbered_as_they_come():
-    assert numbered(np.array([7, 2, 7, 9, 2])).tolist() == [0, 1, 0, 2, 1]
-
-
 def test_both_zeros_of_a_float_are_one_person():
-    assert persons_of(open_data(pa.table({"mrn": [0.0, 1.5, -0.0]})), "mrn").tolist() == [0, 1, 0]
+    assert persons_of(open_data(pa.table({"mrn": [0.0, 1.5, -0.0]})), "mrn").codes.tolist() == [0, 1, 0]
 
 
-@given(owners, st.integers(0, 9), st.integers(0, 99))
-def test_one_record_of_each_drawn_person(persons, most, seed):
-    chosen = one_of_each(np.array(persons), most, np.random.default_rng(seed))
-    drawn = np.array(persons)[chosen]
-    assert drawn.size == np.unique(drawn).size == min(most, len(set(persons)))
+def test_some_records_are_of_fewer_persons():
+    found = Persons(np.array([0, 2, 1, 2]), ["a", "b", "c"]).of(np.array([False, True, True, True]))
+    assert (found.codes.tolist(), found.names) == ([1, 0, 1], ["b", "c"])
 
 
-@given(owners, st.integers(0, 9), st.integers(1, 5), st.integers(0, 99))
-def test_how_many_records_somebody_has_changes_no_draw_of_the_others(persons, most, further, seed):
-    """The last person who came gets further records."""
-    last = list(dict.fromkeys(persons))[-1]
-    one = one_of_each(np.array(persons), most, np.random.default_rng(seed))
-    more = one_of_each(np.array(persons + [last] * further), most, np.random.default_rng(seed))
+def hashes(values):
+    return SeededHashes(1).of(values)
+
+
+@given(owners, st.integers(0, 9), st.randoms(use_true_random=False))
+def test_one_record_of_each_drawn_person(persons, most, random):
+    """And the same ones in the same order, whatever the order of the records is."""
+    records = hashes(range(len(persons)))
+    drawn = one_of_each(records, hashes(persons), most)
+    found = [(persons[at], int(records[at])) for at in np.flatnonzero(drawn.chosen)[drawn.order]]
+    assert len({person for person, _ in found}) == len(found) == min(most, len(set(persons)))
+    order = list(range(len(persons)))
+    random.shuffle(order)
+    again = one_of_each(records[order], hashes([persons[at] for at in order]), most)
+    assert found == [(persons[order[at]], int(records[order[at]])) for at in np.flatnonzero(again.chosen)[again.order]]
+
+
+@given(owners, st.integers(0, 9), st.integers(1, 5), st.data())
+def test_how_many_records_somebody_has_changes_no_draw_of_the_others(persons, most, further, data):
+    last = data.draw(st.sampled_from(persons))
+    more = persons + [last] * further
+    records = hashes(range(len(more)))
+    drawn = one_of_each(records[: len(persons)], hashes(persons), most)
+    again = one_of_each(records, hashes(more), most)
     others = np.array(persons) != last
-    assert (one[others] == more[: len(persons)][others]).all()
+    assert (drawn.chosen[others] == again.chosen[: len(persons)][others]).all()
 
 
-@given(st.integers(1, 30), st.integers(0, 30), st.integers(0, 99))
-def test_persons_of_one_record_are_drawn_as_records_are(number, most, seed):
-    drawn = np.zeros(number, np.bool_)
-    drawn[np.random.default_rng(seed).permutation(number)[:most]] = True
-    assert (one_of_each(np.arange(number), most, np.random.default_rng(seed)) == drawn).all()
+def test_each_record_of_a_person_is_drawn_as_often():
+    """Of a person with one, two and four records, and of whoever has more no more often than others."""
+    persons = np.array([0, 1, 1, 2, 2, 2, 2])
+    drawn = Counter()
+    for seed in range(2_000):
+        of = SeededHashes(seed)
+        drawn.update(np.flatnonzero(one_of_each(of.of(range(7)), of.of(range(3))[persons], 2).chosen).tolist())
+    assert sum(drawn.values()) == 4_000
+    for places in ([0], [1, 2], [3, 4, 5, 6]):
+        # four standard deviations of a binomial draw
+        assert abs(sum(drawn[at] for at in places) - 4_000 / 3) < 4 * math.sqrt(2_000 * 2 / 9)
+        share = 4_000 / 3 / len(places)
+        assert all(abs(drawn[at] - share) < 4 * math.sqrt(share) for at in places)
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(-9, 9)), min_size=3, max_size=40))
@@ -90,7 +112,7 @@ def test_a_source_without_the_records_that_were_counted_is_refused():
             table = self.table.slice(1) if columns == ["mrn"] else self.table
             return iter(table.select(columns).to_batches())
 
-    assert persons_of(Fewer(visits(3)), "mrn").size == visits(3).num_rows - 1
+    assert persons_of(Fewer(visits(3)), "mrn").codes.size == visits(3).num_rows - 1
     with pytest.raises(InvalidData, match="the source changed while it was read"):
         run(job(output=None), Fewer(visits()))
 
@@ -101,17 +123,34 @@ def told_of(source, attacker="any-row", usefulness=ASKED, **changes):
         return result.report["usefulness"], result.published["usefulness"], result.table
 
 
-def test_where_nobody_has_two_records_persons_are_measured_as_records_are():
+def test_where_nobody_has_two_records_persons_are_measured_as_records_are(monkeypatch):
+    """Persons whose names are such that they are drawn as their records would be."""
     pytest.importorskip("sklearn", reason="needs the extra 'usefulness'")
     source, asked = visits(500, rows=(1,)), {**ASKED, "targets": ["ill"], "records": 300, "folds": 2}
-    found, told, _ = told_of(source, usefulness=asked)
+    draws = []
+    monkeypatch.setattr(measure, "draw", lambda *given, **named: draws.append(draw(*given, **named)) or draws[-1])
     expected = run(stays.job(asked), source.drop_columns("mrn")).report["usefulness"]
     assert entry(expected, "age")["suppressed"] == 0
+    names = sorted(source["mrn"].to_pylist(), key=lambda name: int(SeededHashes(0).of([name])[0]))
+    drawn = np.flatnonzero(draws[0].chosen)[draws[0].order]
+    named = dict(zip([*drawn.tolist(), *np.flatnonzero(~draws[0].chosen).tolist()], names, strict=True))
+    source = source.set_column(0, "mrn", pa.array([named[place] for place in range(500)]))
+    found, told, _ = told_of(source, usefulness=asked)
     assert found["targets"] == expected["targets"]
     assert found["targets"][0]["models"][0]["source"]["accuracy"] > found["targets"][0]["baseline"]
     assert entry(found, "age")["mean_overlap"] == pytest.approx(entry(expected, "age")["mean_overlap"])
     assert entry(found, "age")["labels"] == entry(expected, "age")["labels"]
     assert (found["persons"], told["persons"]) == (500, 500)
+
+
+@pytest.mark.parametrize("attacker", only(ATTACKERS, lambda name: name == "any-row"))
+def test_figures_of_persons_do_not_follow_the_order_of_the_source(attacker):
+    pytest.importorskip("sklearn", reason="needs the extra 'usefulness'")
+    source, asked = visits(400), {**ASKED, "targets": ["ill"], "records": 250, "folds": 2}
+    source = source.set_column(1, "age", pa.array(source["age"].to_numpy() // 30 * 30))
+    other = source.take(np.random.default_rng(3).permutation(source.num_rows))
+    limit = {"suppression_limit": 0.9}
+    assert told_of(source, attacker, asked, **limit)[0] == told_of(other, attacker, asked, **limit)[0]
 
 
 @pytest.mark.parametrize("attacker", only(ATTACKERS, lambda name: name == "any-row"))
