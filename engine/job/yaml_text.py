@@ -23,6 +23,7 @@ MOST = 1_000_000
 _NUMBERS = {"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"}
 _OTHER_BASE = re.compile(r"[-+]?0[0-7_]+|.*:.*")
 """Numbers that mean another one to YAML 1.1 than to whoever wrote them, such as k: 011 and a ZIP code."""
+_SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _WITHOUT_POINT = ("tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+[eE][-+][0-9]+$"), [*"-+0123456789"])
 """Numbers such as 1e-6: YAML 1.1 asks for a point in them. Without a sign, 1e6 may be a code, and stays a text."""
 
@@ -70,6 +71,13 @@ class _Loader(yaml.SafeLoader):
             raise _RefusedError(
                 f"line {line}: a value cannot be read as {tag}; correct it, or put it in quotes"
             ) from None
+
+    def construct_scalar(self, node: yaml.Node) -> Any:
+        text = super().construct_scalar(node)  # type: ignore[arg-type]
+        if isinstance(text, str) and _SURROGATES.search(text):
+            # JSON escapes a character beyond 16 bits as a pair of surrogates, which PyYAML reads one by one
+            return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+        return text
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()

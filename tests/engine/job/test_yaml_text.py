@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from engine.job.yaml_text import Dumper, read_yaml
@@ -100,3 +101,14 @@ def test_what_is_written_is_read_as_the_same(value):
     text = yaml.dump({"k": value}, Dumper=Dumper)
     assert read_yaml(text) == {"k": value}
     assert type(read_yaml(text)["k"]) is type(value)
+
+
+@given(st.dictionaries(st.text(), st.text(), max_size=3))
+@example({"\U0001f600": "a\U0001f9ecb"})
+def test_what_json_escapes_is_read_as_the_same(texts):
+    """JSON writes characters beyond 16 bits as two escapes; half of a pair stays what it is, and is refused later."""
+    assert read_yaml(json.dumps({"k": texts})) == {"k": texts}
+
+
+def test_half_of_a_pair_is_not_joined_with_anything():
+    assert read_yaml(r'"\udc00\ud800"') == "\udc00\ud800"
