@@ -18,7 +18,7 @@ from airflow_anon.operators.staging import PrepareStagingOperator
 from airflow_anon.run import staging
 from airflow_anon.run.check_only import is_check
 from airflow_anon.run.refusal import told
-from engine import Job
+from engine import Job, Message
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -80,7 +80,7 @@ class PrepareRunOperator(PrepareStagingOperator, SkipMixin):
         with engine_errors():
             found = check_job(self._rendered(context), folder=folder)
         if found.problems:
-            raise AirflowFailException("\n".join([*map(str, found.problems), "a run would release nothing"]))
+            raise AirflowFailException(Message.joined("\n", [*found.problems, "a run would release nothing"]))
         return found
 
     def _tell(self, found: Check, context: Context) -> None:

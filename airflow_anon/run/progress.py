@@ -1,4 +1,8 @@
-"""The progress of a running search in a task's log."""
+"""The progress of a running search in a task's log.
+
+In: the figures of a search. Out: lines about how long it takes, and whether it has found something. No figure is told:
+those of a running search are of all records, and how many of them are left out, few or not, is known at its end alone.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ SECONDS_BETWEEN = 15.0
 
 
 class LoggedProgress:
-    """Logs the figures of a running search at intervals.
+    """Logs at intervals that a search is running.
 
     Parameters
     ----------
@@ -20,15 +24,13 @@ class LoggedProgress:
 
     def __init__(self, log: Any) -> None:
         self._log = log
-        self._due = time.monotonic() + SECONDS_BETWEEN
+        self._begun = time.monotonic()
+        self._due = self._begun + SECONDS_BETWEEN
 
     def __call__(self, figures: Mapping[str, Any]) -> None:
-        """Log the figures, if the interval has passed."""
-        if time.monotonic() >= self._due:
-            self._due = time.monotonic() + SECONDS_BETWEEN
-            self._log.info("Searching: %s", ", ".join(f"{name} {_rounded(value)}" for name, value in figures.items()))
-
-
-def _rounded(value: Any) -> Any:
-    """Round a loss or a bound: with all digits it tells cells of the source."""
-    return f"{value:.2g}" if isinstance(value, float) else value
+        """Log how the search stands, if the interval has passed."""
+        now = time.monotonic()
+        if now >= self._due:
+            self._due = now + SECONDS_BETWEEN
+            found = "; a transformation that does is found" if figures.get("solutions") else ""
+            self._log.info("Searching for %.0f seconds%s", now - self._begun, found)

@@ -41,7 +41,7 @@ class ReleaseRefused(AirflowFailException):
 def told(execute: Callable[..., Result]) -> Callable[..., Result]:
     """Wrap `execute` of an operator, or the method that resumes it: exceptions also go to who records the attempt.
 
-    One of a foreign kind is raised in our own words.
+    One of a foreign kind is raised in our own words, and none with a count that is too small.
     """
 
     @functools.wraps(execute)
@@ -51,12 +51,21 @@ def told(execute: Callable[..., Result]) -> Callable[..., Result]:
         except Exception as problem:  # noqa: BLE001 (any of them may quote a cell)
             if isinstance(problem, ReleaseRefused):
                 self.log.error("%s", problem.details)  # noqa: TRY400 (the trace leads to this package alone)
+            refusal = _refusal(problem, _smallest(self))
             instance = context.get("ti")
             if instance is not None:
-                instance.xcom_push(key=XCOM_KEY, value=_refusal(problem, _smallest(self)))
-            raise in_own_words(problem, self.log) from None
+                instance.xcom_push(key=XCOM_KEY, value=refusal)
+            raise _withholding(in_own_words(problem, self.log), refusal["message"]) from None
 
     return wrapper
+
+
+def _withholding(problem: Exception, text: str) -> Exception:
+    """Return an exception whose text has no count that is too small: logs, mails and callbacks of Airflow repeat it."""
+    said = problem.args[0] if problem.args else None
+    if not isinstance(said, Message) or text == said:
+        return problem
+    return type(problem)(text)
 
 
 def _smallest(operator: Any) -> int | None:

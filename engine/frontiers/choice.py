@@ -13,10 +13,11 @@ from pathlib import Path
 
 from engine.errors import InvalidJob, NoSolution
 from engine.frontiers.by_rule import by_rule
-from engine.frontiers.compare.rule import Candidate, Reference, eligible, why_none
+from engine.frontiers.compare.rule import Candidate, Reference, eligible
 from engine.frontiers.compare.safe_harbor import safe_harbor_entry
-from engine.frontiers.document import Choice, Place, SafeHarborPolicy, Tried
+from engine.frontiers.document import Choice, Place, SafeHarborPolicy
 from engine.frontiers.measures.plane import Plane
+from engine.frontiers.no_policy import no_policy_text
 from engine.frontiers.of_file import policy_of_file
 from engine.frontiers.run import members_of, plane_of, searched
 from engine.frontiers.space.policy import Policy
@@ -43,7 +44,7 @@ def choose(job: Job, source: Table, progress: Progress | None = None) -> tuple[J
     InvalidJob, InvalidData
         The job, the report it names or the table is invalid.
     NoSolution
-        No policy meets the rule; the message counts what hindered those that were tried.
+        No policy meets the rule; the message tells what hindered those that were tried.
     """
     started = time.perf_counter()
     rule = job.choose
@@ -54,7 +55,7 @@ def choose(job: Job, source: Table, progress: Progress | None = None) -> tuple[J
     dominated = None if safe_harbor is None else Reference(safe_harbor["risk"], safe_harbor["utility_loss"])
     chosen = by_rule(job, rule, plane, candidates, dominated)
     if chosen.trial is None or chosen.bits is None:
-        raise NoSolution(_no_policy_text(rule, candidates, dominated, chosen.tried))
+        raise NoSolution(no_policy_text(rule, candidates, dominated, chosen.tried, plane.table.records))
     reference: Place | None = None
     if dominated is not None:
         reference = {"risk": dominated.risk, "utility_loss": dominated.utility_loss}
@@ -93,23 +94,3 @@ def _of_report(job: Job, plane: Plane, path: str) -> Iterator[Policy]:
         policy = possible_tonight(job, plane, document)
         if policy is not None:
             yield policy
-
-
-_HINDRANCES = {
-    "levels": "go below a minimum_level, beyond a maximum_level, or do not fit some values",
-    "privacy": "fail the privacy models within suppression_limit",
-    "nothing-left": "leave nothing to tell apart, which allow_empty_information: true would allow",
-    "risk": "have a higher risk",
-    "dominates": "do not dominate Safe Harbor",
-}
-"""What the policies do that are hindered by something, by its key in the report."""
-
-
-def _no_policy_text(rule: Rule, candidates: list[Candidate], dominated: Reference | None, tried: Tried) -> str:
-    near = why_none(candidates, rule.maximum_risk, dominated)
-    counted = ", ".join(f"{number} {_HINDRANCES[key]}" for key, number in tried["hindered"].items())
-    return (
-        f"choose: no policy {rule.describe()} when it is released (before suppression {near}; of {tried['policies']} "
-        f"tried: {counted or 'none'}); allow a higher maximum_risk, leave out dominates, raise suppression_limit, "
-        "choose a weaker model, or raise frontier.policies"
-    )

@@ -24,6 +24,7 @@ from engine.frontiers.document import FrontierReport
 
 FEWEST_TOLD = 1_000
 MANY = 10_000
+MOST_DIGITS = 3
 _FIGURES = frozenset({"risk", "utility_loss", "normalized_risk", "normalized_utility_loss"})
 _T = TypeVar("_T")
 
@@ -61,6 +62,19 @@ def _rounded(part: _T, digits: int) -> _T:
     if isinstance(part, list):
         return cast("_T", [_rounded(one, digits) for one in part])
     return part
+
+
+def digits_of_source(records: int) -> int:
+    """Return the significant digits of a figure that is counted in so many records of the source, 1 to 3.
+
+    From 100 records on one step of the last digit is at least ten times what one record moves a mean over them.
+    """
+    return min(max(len(str(records)) - 2, 1), MOST_DIGITS)
+
+
+def next_power_of_ten(number: int) -> int:
+    """Return the least power of ten that is not below a number, from 10 on; 0 for 0."""
+    return int(10 ** max(1, len(str(number - 1)))) if number else 0
 
 
 def significant(value: float, digits: int) -> float:

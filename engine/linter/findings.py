@@ -42,10 +42,11 @@ def refuse_unique(job: Job, found: Mapping[str, Variation]) -> None:
     Raises
     ------
     InvalidData
-        Names each such column, its share, the threshold and the fix.
+        Names each such column, the threshold and the fix.
     """
     unique = [
-        f"{job.attributes[name].role} column {name!r}: its distinct values are {_percent(found[name])} of its records"
+        f"{job.attributes[name].role} column {name!r}: its distinct values are at least {NEARLY_UNIQUE:.0%} of its "
+        "records"
         for name in _nearly_unique(job, found)
         if found[name].records >= FEWEST_RECORDS and job.attributes[name].accept != "unique"
     ]
@@ -213,8 +214,3 @@ def _mostly_rare(variation: Variation) -> bool:
 
 def _hardly_varies(variation: Variation) -> bool:
     return variation.separation is not None and variation.separation < LEAST_SEPARATION
-
-
-def _percent(variation: Variation) -> str:
-    """Write a distinction, rounded down."""
-    return f"{int(100 * (variation.distinction or 0))}%"

@@ -63,7 +63,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any, NamedTuple, cast
 
 from engine.frontiers.document import Choice, PublishedChoice
-from engine.frontiers.published import significant
+from engine.frontiers.published import MOST_DIGITS, digits_of_source, next_power_of_ten, significant
 from engine.job.job import Job
 from engine.linter.document import Lint, LintedColumn
 from engine.linter.findings import OF_THE_SOURCE, text
@@ -83,7 +83,6 @@ from engine.utility.information_loss import ranked
 from engine.utility.measure import Reads
 from engine.utility.registry import MEASURES
 
-MOST_DIGITS = 3
 _SUMMED = 13
 """Digits of a figure that keeps all of its own: beyond them a sum tells in which order its terms were added up."""
 _CHECKS_PER_TRANSFORMATION = 100
@@ -303,7 +302,7 @@ def significant_digits(records: int, *, fixed_domains: bool) -> dict[Reads, int 
     magnitude = math.floor(math.log10(records)) if records else 0
     return {
         "file": None,
-        "domains": None if fixed_domains else min(max(magnitude - 1, 1), MOST_DIGITS),
+        "domains": None if fixed_domains else digits_of_source(records),
         "cells": min(max(magnitude - 3, 0), MOST_DIGITS),
     }
 
@@ -335,11 +334,6 @@ def _linted(found: LintedColumn, released: int) -> LintedColumn:
     told = {**found, **{name: _placed(found[name], places) for name in ("distinction", "separation")}}
     del told["records"]
     return cast("LintedColumn", told)
-
-
-def next_power_of_ten(number: int) -> int:
-    """Return the least power of ten that is not below a number, from 10 on; 0 for 0."""
-    return int(10 ** max(1, len(str(number - 1)))) if number else 0
 
 
 def _has_fixed_domains(job: Job) -> bool:

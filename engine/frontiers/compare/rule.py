@@ -5,7 +5,7 @@ In: the risk and utility loss of policies, and the rule. Out: the policies that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from engine.frontiers.space.domain import Bits
@@ -42,25 +42,12 @@ def eligible(
         candidate
         for candidate in candidates
         if (maximum_risk is None or candidate.risk <= maximum_risk)
-        and (dominated is None or _dominates(candidate, dominated))
+        and (dominated is None or dominates(candidate, dominated))
     ]
     return sorted(found, key=lambda one: (one.utility_loss, one.risk, tuple(one.bits.tolist())))
 
 
-def _dominates(candidate: Candidate, other: Reference) -> bool:
+def dominates(candidate: Candidate, other: Reference) -> bool:
+    """Tell whether a candidate is no worse than another policy by either figure, and better by one."""
     no_worse = candidate.risk <= other.risk and candidate.utility_loss <= other.utility_loss
     return no_worse and (candidate.risk < other.risk or candidate.utility_loss < other.utility_loss)
-
-
-def why_none(candidates: Sequence[Candidate], maximum_risk: float | None, dominated: Reference | None) -> str:
-    """Describe how near the policies come to a rule that none of them meets."""
-    parts = []
-    if maximum_risk is not None:
-        least = min((candidate.risk for candidate in candidates), default=None)
-        within = sum(candidate.risk <= maximum_risk for candidate in candidates)
-        least_text = "" if least is None else f", the least risk is {least:.4g}"
-        parts.append(f"{within} of {len(candidates)} policies have a risk of at most {maximum_risk:g}{least_text}")
-    if dominated is not None:
-        better = sum(_dominates(candidate, dominated) for candidate in candidates)
-        parts.append(f"{better} of {len(candidates)} dominate Safe Harbor, of risk {dominated.risk:.4g}")
-    return "; ".join(parts)

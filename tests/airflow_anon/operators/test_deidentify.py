@@ -242,13 +242,16 @@ def test_nearly_unique_values_are_refused_without_a_value(staging):
 
 def test_progress_is_logged_at_intervals(caplog, monkeypatch):
     """Of reports at 0, 5, 20, 21 and 40 seconds those at 20 and 40 are due."""
-    clock = iter([0.0, 0.0, 5.0, 20.0, 20.0, 21.0, 40.0, 40.0])
+    clock = iter([0.0, 0.0, 5.0, 20.0, 21.0, 40.0])
     monkeypatch.setattr(progress_module.time, "monotonic", lambda: next(clock))
     progress = progress_module.LoggedProgress(logging.getLogger("progress"))
     with caplog.at_level(logging.INFO):
         for number in range(5):
-            progress({"checked": number})
-    assert [record.getMessage() for record in caplog.records] == ["Searching: checked 2", "Searching: checked 4"]
+            progress({"checked": number, "solutions": max(0, number - 3)})
+    assert [record.getMessage() for record in caplog.records] == [
+        "Searching for 20 seconds",
+        "Searching for 40 seconds; a transformation that does is found",
+    ]
 
 
 READ = {"table": None, "query": "SELECT age FROM person WHERE day = '...'", "query_sha256": "5" * 64}

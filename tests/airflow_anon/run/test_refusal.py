@@ -14,10 +14,12 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
 import engine.pipeline.output as of_output
+from airflow_anon.operators import check as check_module
 from airflow_anon.operators.deidentify import DeidentifyTableOperator
 from airflow_anon.operators.validate import ValidateReleaseOperator
+from airflow_anon.run import check_table
 from airflow_anon.run.refusal import XCOM_KEY, ReleaseRefused, told
-from engine import Count, Message, load_job, run, write_manifest
+from engine import Count, EngineError, Message, check, load_job, run, write_manifest
 from engine.tables.sources.released import open_release
 from engine.verification import class_table
 from tests.airflow_anon.expectations import build
@@ -91,11 +93,35 @@ def test_a_refused_run_tells_no_small_count(tmp_path, kind):
     refusal, problem = refusal_of(deidentify(tmp_path, source, **changes))
     assert set(refusal) == {"refused", "error", "message", "message_parts"}
     assert refusal["refused"] is is_refused
-    said = problem.args[0].parts
-    assert_told_as_counts(said, *planted)
-    assert refusal["message"] == shown(said)
+    with pytest.raises(EngineError) as full:
+        run({**JOB, **changes}, source)
+    assert_told_as_counts(full.value.message.parts, *planted)
+    # the text of the exception is in the log, and in what Airflow mails
+    assert str(problem) == refusal["message"] == f"{type(full.value).__name__}: {shown(full.value.message.parts)}"
     assert refusal["message_parts"] == [refusal["message"]]
     assert not SMALL & numbers_of(refusal["message"])
+
+
+def test_a_check_tells_no_small_count(tmp_path, monkeypatch):
+    """All reasons are one text, whose counts are withheld as those of each of them."""
+    source = tmp_path / "source.csv"
+    pacsv.write_csv(table(["x-one"] * 4 + ["x-two"] * 3 + AGES[7:], missing=7), source)
+    job = load_job({**JOB, "source": {"path": str(source)}})
+    monkeypatch.setattr(check_module, "is_check", lambda _: True)
+    monkeypatch.setattr(check_table, "check_job", lambda job, **_: check(job))
+    monkeypatch.setenv("AIRFLOW_ANON_STAGING", str(tmp_path / "staging"))
+    operator = check_module.PrepareRunOperator(task_id="prepare_staging", job=job)
+    instance = Instance()
+    dag_run = SimpleNamespace(dag_id="persons", run_id="night")
+    with pytest.raises(AirflowException) as caught:
+        operator.execute(
+            {"ti": instance, "dag_run": dag_run, "run_id": "night", "dag": SimpleNamespace(dag_id="persons")}
+        )
+    problems = check(job).problems
+    assert_told_as_counts([part for one in problems for part in one.parts], 2, 7)
+    told_of_them = "\n".join([*(shown(one.parts) for one in problems), "a run would release nothing"])
+    assert str(caught.value) == instance.pushed[XCOM_KEY]["message"] == told_of_them
+    assert not SMALL & numbers_of(instance.pushed[XCOM_KEY]["message"])
 
 
 def test_a_failed_verification_tells_the_checks_and_no_figure(tmp_path, monkeypatch):

@@ -10,9 +10,10 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from engine import load_job, run, verify
+from engine.frontiers.published import next_power_of_ten
 from engine.pipeline import published as module
 from engine.pipeline.measured import Measured
-from engine.pipeline.published import next_power_of_ten, significant_digits
+from engine.pipeline.published import significant_digits
 
 figures = st.floats(1e-9, 1e9)
 
