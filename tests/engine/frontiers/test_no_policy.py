@@ -20,7 +20,7 @@ def refusal_of(kept, few, **rule):
     table = table_of([*(draw.choice(MOST) for _ in range(kept)), *[ALONE] * few])
     job = job_of(
         privacy=[{"model": "k-anonymity", "k": 5}],
-        frontier={"safe_harbor": HARBOR},
+        frontier={"policies": 300, "safe_harbor": HARBOR, "k_anonymity": [3]},
         choose={"from": "frontier", "maximum_risk": 1e-6, **rule},
     )
     with pytest.raises(NoSolution, match="no policy") as refused:
