@@ -15,12 +15,13 @@ import engine
 from airflow_anon.operators.ended import EndedWhenKilled
 from airflow_anon.operators.what_was_read import notes_on_what_was_read
 from airflow_anon.run.progress import LoggedProgress
+from airflow_anon.run.refusal import smallest_of, without_small_counts
 from airflow_anon.run.release_id import release_id
 from airflow_anon.run.unexpected import own_words
 from airflow_anon.share.folder_share import FolderShare, local_path
 from airflow_anon.transport.local_staging import local_source, with_local_population
 from airflow_anon.transport.release_files import FRONTIER_REPORT, JOB
-from engine import EngineError, Job, load_job
+from engine import EngineError, Job, Message, load_job
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -108,7 +109,7 @@ class RiskUtilityFrontierOperator(EndedWhenKilled):
         ------
         AirflowFailException
             The job or the data is invalid, or the folder in the share is not ours: a retry would fail too. The message
-            holds no value of a record.
+            holds no value of a record, and no count that is too small.
         """
         identity = release_id(context)
         try:
@@ -117,7 +118,8 @@ class RiskUtilityFrontierOperator(EndedWhenKilled):
             with self._work.going_on():
                 manifest = share.published(identity) or self._made(job, share, identity)
         except EngineError as problem:
-            raise AirflowFailException(f"{type(problem).__name__}: {problem}") from None
+            said = Message(f"{type(problem).__name__}: ", problem.message)
+            raise AirflowFailException(without_small_counts(said, smallest_of(self))) from None
         if not share.make_current(identity):
             self.log.info("Frontier %s is older than the current one, which stays current", identity)
         published = {**manifest["figures"], "frontier_id": identity, "path": str(share.release(identity))}

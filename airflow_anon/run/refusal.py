@@ -51,7 +51,7 @@ def told(execute: Callable[..., Result]) -> Callable[..., Result]:
         except Exception as problem:  # noqa: BLE001 (any of them may quote a cell)
             if isinstance(problem, ReleaseRefused):
                 self.log.error("%s", problem.details)  # noqa: TRY400 (the trace leads to this package alone)
-            refusal = _refusal(problem, _smallest(self))
+            refusal = _refusal(problem, smallest_of(self))
             instance = context.get("ti")
             if instance is not None:
                 instance.xcom_push(key=XCOM_KEY, value=refusal)
@@ -68,7 +68,7 @@ def _withholding(problem: Exception, text: str) -> Exception:
     return type(problem)(text)
 
 
-def _smallest(operator: Any) -> int | None:
+def smallest_of(operator: Any) -> int | None:
     """Return the smallest class that the job of a task allows; None if the task has no job, or one that is invalid."""
     job = getattr(operator, "job", None)
     try:
@@ -82,8 +82,13 @@ def _refusal(problem: Exception, smallest: int | None) -> dict[str, Any]:
     # This package raises only Airflow's exceptions on purpose; the text of others may contain a value.
     known = isinstance(problem, AirflowException)
     message = _message(problem) if known else Message(_unexpected(problem))
-    text = message_text(message.parts, smallest)
+    text = without_small_counts(message, smallest)
     return {"refused": refused, "error": type(problem).__name__, "message": text, "message_parts": [text]}
+
+
+def without_small_counts(message: Message, smallest: int | None) -> str:
+    """Return a message as it may be shown: by the smallest class that its job allows, None if that is not known."""
+    return str(message_text(message.parts, smallest))
 
 
 def _unexpected(problem: Exception) -> str:

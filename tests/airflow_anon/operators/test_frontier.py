@@ -262,6 +262,8 @@ def test_a_value_without_a_hierarchy_entry_ends_the_run_and_is_not_told(share, s
         operator(job(share), source).execute(run_context())
     assert "sex" in str(raised.value)
     assert "secret-value" not in str(raised.value)
+    # one value in one record: classes have two at least
+    assert str(raised.value).count("[fewer than 2]") == 2
     assert entries(share) == []
 
 
