@@ -6,6 +6,7 @@ reach logs, XComs and audit pages that outlive the data.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +19,14 @@ def unreadable(problem: Exception) -> str:
     """Return why a file cannot be read, without the bytes and texts of it that an exception may quote."""
     number = problem.errno if isinstance(problem, OSError) else None
     return type(problem).__name__ if number is None else os.strerror(number)
+
+
+def is_full(problem: OSError) -> bool:
+    """Return whether a disk has no room for what was to be written, or who writes has used up his share of it.
+
+    That is no fault of a job or of a name in it: where room is made, a later try succeeds.
+    """
+    return problem.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def is_file(path: Path) -> bool:

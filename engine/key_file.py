@@ -12,7 +12,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.errors import InvalidJob
+from engine.errors import InvalidJob, is_full
 
 SHORTEST = 32
 """Bytes of the shortest key. The id of a key lets a short one be found by trial."""
@@ -65,6 +65,8 @@ class KeyFile:
                 made = self._make()
             content = self._content()
         except OSError as problem:
+            if is_full(problem):
+                raise
             raise InvalidJob(f"{self._named}: cannot be read or made ({problem.strerror}); {self.elsewhere}") from None
         return sound_key(content, self._named, "its content"), made
 

@@ -26,6 +26,8 @@ QUOTABLE_STARTS = (
     "database is locked",
     "unable to open database file",
     "attempt to write a readonly database",
+    "database or disk is full",
+    "disk I/O error",
     "failed to open",
     "lost connection to",
     "your password has expired",

@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from pathlib import Path
 from typing import Any
 
-from engine.errors import InvalidJob, VerificationFailed
+from engine.errors import InvalidJob, VerificationFailed, is_full
 from engine.json_document import strict_json
 from engine.pipeline.exchange import exchanged, held
 from engine.tables.release_files import MANIFEST
@@ -152,14 +152,23 @@ def _place(folder: str | Path) -> tuple[Path, list[Path]]:
         missing = [parent for parent in folder.parents if not parent.exists()]
         folder.parent.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
-        raise _not_made(folder, problem) from None
+        _refuse_name(folder, problem)
+        raise
     except ValueError:
         raise InvalidJob("output: its path is not UTF-8, or has a NUL character; name another folder") from None
     return folder, missing
 
 
-def _not_made(folder: str | Path, problem: OSError) -> InvalidJob:
-    return InvalidJob(f"output {folder}: cannot be made ({problem.strerror}); name another folder")
+def _refuse_name(folder: str | Path, problem: OSError) -> None:
+    """Refuse a folder that cannot be made; do nothing where only the disk is full.
+
+    Raises
+    ------
+    InvalidJob
+        Names the folder.
+    """
+    if not is_full(problem):
+        raise InvalidJob(f"output {folder}: cannot be made ({problem.strerror}); name another folder") from None
 
 
 @contextmanager
@@ -171,7 +180,8 @@ def _fresh(folder: Path) -> Iterator[Path]:
             try:
                 fresh.mkdir(mode=0o700)
             except OSError as problem:
-                raise _not_made(folder, problem) from None
+                _refuse_name(folder, problem)
+                raise
             stack.callback(shutil.rmtree, fresh, ignore_errors=True)
             stack.enter_context(held(fresh))
             # before it was held, another run could take it for a leftover

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from engine.errors import VaultRefused
+from engine.errors import VaultRefused, is_full
 
 WAIT_FOR_LOCK_SECONDS = 60
 
@@ -101,6 +101,8 @@ class VaultFile:
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC, 0o600))
             found = self.path.stat()
         except OSError as problem:
+            if is_full(problem):
+                raise
             raise VaultRefused(
                 f"series.vault {self.path}: cannot be opened or made ({problem.strerror}); give the user that runs the "
                 "job the right to write it"

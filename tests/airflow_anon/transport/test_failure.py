@@ -39,6 +39,16 @@ def test_only_texts_that_name_objects_are_quoted(problem, shown):
     assert (shown in text) if shown else ("stays in the database's own log" in text)
 
 
+def test_a_full_disk_of_sqlite_is_told_as_it_is():
+    """It has no log of its own, where somebody could look."""
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE t (x TEXT)")
+    connection.execute("PRAGMA max_page_count = 2")
+    with pytest.raises(sqlite3.OperationalError) as caught:
+        connection.execute("INSERT INTO t VALUES (?)", ("secret" * 10_000,))
+    assert explain(caught.value) == "OperationalError: database or disk is full"
+
+
 @pytest.mark.postgres
 @pytest.mark.parametrize("driver", ["psycopg", "psycopg2"])
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import multiprocessing
@@ -115,6 +116,20 @@ def test_what_is_no_place_of_a_key_is_refused(tmp_path):
     refused(tmp_path / "pipe", "is not a file; remove it")
     (tmp_path / "file").touch()
     refused(tmp_path / "file" / "key", "cannot be read or made")
+
+
+def test_a_full_disk_is_told_as_one(tmp_path, monkeypatch):
+    """Another place for the key would not help, and the next try does."""
+
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr("os.fsync", full)
+        with pytest.raises(OSError, match="No space left on device"):
+            fingerprint_key(str(tmp_path / "key"))
+    assert list(tmp_path.iterdir()) == []
+    assert fingerprint_key(str(tmp_path / "key")).id
 
 
 def test_processes_that_start_at_once_have_one_key(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -336,6 +337,23 @@ def test_names_that_no_folder_can_have(tmp_path, name):
     with pytest.raises(InvalidJob, match=r"^output.*; name another folder"), replacing(tmp_path / name):
         pytest.fail("the block must not run")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+@pytest.mark.parametrize("name", ["release", "above/release"])
+def test_a_full_disk_is_no_fault_of_the_name(tmp_path, monkeypatch, number, name):
+    """A file system without free inodes makes no folder; another name would not help, a later try does."""
+
+    def full(self, *_, **__):
+        raise OSError(number, os.strerror(number), str(self))
+
+    with monkeypatch.context() as patched:
+        patched.setattr("pathlib.Path.mkdir", full)
+        with pytest.raises(OSError, match=os.strerror(number)), replacing(tmp_path / name):
+            pytest.fail("the block must not run")
+    assert list(tmp_path.iterdir()) == []
+    with replacing(tmp_path / name) as fresh:
+        fill(fresh, {"a": b""})
 
 
 def test_the_manifest_is_replaced_in_one_step(release, monkeypatch):
