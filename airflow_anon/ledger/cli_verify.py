@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_anon.ledger.cli_text import shown
@@ -17,6 +17,7 @@ from airflow_anon.ledger.errors import LedgerError
 from airflow_anon.ledger.expected_file import ADDED, MATCHES, UNREACHABLE
 from airflow_anon.ledger.form import read
 from airflow_anon.ledger.given_up import MADE_ANEW, given_up, given_up_of, is_there, left_of
+from airflow_anon.ledger.moved_releases import folders_of, other_places
 from airflow_anon.ledger.released_places import places_of
 from airflow_anon.ledger.share_check import HARMS, FileState, check_files
 from airflow_anon.ledger.share_orphans import orphans, unknown_releases
@@ -66,7 +67,7 @@ def _verify(ledger: Ledger, options: argparse.Namespace) -> int:
         raise LedgerError(f"ledger {ledger.address}: does not exist, so there is nothing to verify")
     found = {
         **_chain(ledger, options.entry),
-        "pending": [dataclasses.asdict(row) for row in ledger.pending()],
+        "pending": [asdict(row) for row in ledger.pending()],
         "files": _files(ledger) if options.files else None,
         "given_up": _given_up(ledger) if options.files else None,
         "orphans": _orphans(ledger, options),
@@ -80,7 +81,7 @@ def _verify(ledger: Ledger, options: argparse.Namespace) -> int:
 
 
 def _chain(ledger: Ledger, anchors: Sequence[tuple[int, str]]) -> dict[str, Any]:
-    breaks = [dataclasses.asdict(found) for found in ledger.check()]
+    breaks = [asdict(found) for found in ledger.check()]
     for sequence, sha256 in anchors:
         breaks += _anchored(ledger.entry(sequence), sequence, sha256)
     newest = next(iter(ledger.entries(limit=1)), None)
@@ -106,6 +107,7 @@ def _files(ledger: Ledger) -> list[dict[str, Any]]:
     """Return what readers have that does not match, per entry: files, the link to the newest release, and tables."""
     odd = []
     lost: dict[str, list[GivenUp]] = {}
+    folders: dict[str, list[str]] = {}
     for entry in ledger.entries():
         if entry.outcome != "released":
             continue
@@ -116,13 +118,14 @@ def _files(ledger: Ledger) -> list[dict[str, Any]]:
             continue
         if entry.job not in lost:
             lost[entry.job] = given_up(ledger, entry.job)
+            folders[entry.job] = folders_of(ledger, entry.job)
         if ledger.withdrawal(entry.job, str(entry.release_id)) is None:
             states = [state for state in check_files(left_of(lost[entry.job], document)) if state.state != MATCHES]
         else:
-            states = _still_there(document)
+            states = _still_there(document, other_places(folders[entry.job], _own(document), str(entry.release_id)))
         states += _delivered(ledger, entry, document, lost[entry.job])
         told = {"sequence": entry.sequence, "job": entry.job}
-        odd += [{**told, **dataclasses.asdict(state), "folder": _folder_away(state, document)} for state in states]
+        odd += [{**told, **asdict(state), "folder": _folder_away(state, document)} for state in states]
     return odd
 
 
@@ -140,13 +143,25 @@ def _orphans(ledger: Ledger, options: argparse.Namespace) -> list[dict[str, Any]
         return None
     found = orphans(options.share, ledger) if options.share else []
     found += [one for one in (unknown_releases(ledger) if options.files else ()) if one not in found]
-    return [dataclasses.asdict(one) for one in found]
+    return [asdict(one) for one in found]
 
 
-def _still_there(document: dict[str, Any]) -> list[FileState]:
-    """Return the folders of a release that was recalled or removed which are in a share again or still."""
-    there = [place for place in places_of(document.get("publication")) if is_there(place)]
-    return [FileState(name="the folder of a withdrawn release", sha256=None, state=ADDED) for _ in there]
+def _own(document: dict[str, Any]) -> list[str]:
+    return places_of(document.get("publication"))
+
+
+def _still_there(document: dict[str, Any], others: Sequence[str]) -> list[FileState]:
+    """Return the folders of a release that was recalled or removed which are in a share again or still.
+
+    Parameters
+    ----------
+    others : sequence of str
+        Where it may lie though its entry does not say so.
+    """
+    state = FileState(name="the folder of a withdrawn release", sha256=None, state=ADDED)
+    told = "it lies in {}, which its entry does not name: a share of the job was moved, or somebody copied it"
+    there = [state for place in _own(document) if is_there(place)]
+    return there + [replace(state, why=told.format(place)) for place in others if is_there(place)]
 
 
 def _given_up(ledger: Ledger) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ the command is repeated. The vault of a series is left alone: readers may have c
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from logging import Logger
 from typing import TYPE_CHECKING, Any
 
@@ -119,7 +120,7 @@ def finish(ledger: Ledger, entry: Entry, withdrawal: Entry | None) -> None:
     """Take a release out of the shares whose withdrawal has its entry; harmless if it is out already.
 
     What was given up and is empty is left out. What cannot be reached holds up no other: readers lose the release
-    wherever that is possible. The folder of the first share is the last to go, and stays as a hidden one where anything
+    wherever that is possible, also where it lies in another folder of its job, as in a share that was moved. The folder of the first share is the last to go, and stays as a hidden one where anything
     failed: while it is there, the next publication of the job finishes what is missing.
 
     Parameters
@@ -140,7 +141,7 @@ def finish(ledger: Ledger, entry: Entry, withdrawal: Entry | None) -> None:
         with noted(problems), table_errors(table["conn_id"], table["table"]) as hook:
             SqlShare(hook, table["table"], made_inside=None).empty(release_id, str(entry.manifest_sha256))
     first, *further = places_of(publication) or [None]
-    for place in reversed(further):
+    for place in (*_moved(ledger, entry), *reversed(further)):
         with noted(problems):
             _take_folder(ledger, share_at(place, UMASK, ledger)[0], release_id)
     if first is not None:
@@ -162,6 +163,25 @@ def left_in(ledger: Ledger, entry: Entry) -> list[str]:
     with ledger_errors():
         gone = gone_from(given_up(ledger, entry.job), ledger.document(entry.sequence).get("publication"))
     return [f"{place}, {share.words}" for place, share in gone.items()]
+
+
+def _moved(ledger: Ledger, entry: Entry) -> list[str]:
+    """Return where else in the shares of its job a release lies; what only has its name is another one.
+
+    A share that cannot be read is left out: by the ledger the release is in none of these.
+    """
+    from airflow_anon.ledger.moved_releases import folders_of, other_places  # noqa: PLC0415 (heavy imports)
+
+    release_id = str(entry.release_id)
+    with ledger_errors():
+        places = places_of(ledger.document(entry.sequence).get("publication"))
+        others = other_places(folders_of(ledger, entry.job), places, release_id)
+    found = []
+    for place in others:
+        with suppress(AirflowException, OSError):
+            if share_at(place, UMASK, ledger)[0].manifest_sha256(release_id) == entry.manifest_sha256:
+                found.append(place)
+    return found
 
 
 def _left(ledger: Ledger, entry: Entry) -> Mapping[str, Any]:

@@ -133,6 +133,85 @@ def test_what_comes_back_into_the_share_is_found(small, tmp_path):
     assert ledger_command(["verify", "--files"]) == 0
 
 
+class Moved:
+    """A share that was moved after its first night, and whose job names the new path."""
+
+    def __init__(self, small):
+        self.small = small
+        self.first = small.night(1, conn_id=None, table=None)
+        (small.folder / "share").rename(small.folder / "other")
+
+    def night(self, day, **output):
+        place = {"path": str(self.small.folder / "other"), "conn_id": None, "table": None}
+        return self.small.night(day, **{**place, **output})
+
+    def names(self):
+        return sorted(path.name for path in (self.small.folder / "other/stays").iterdir())
+
+    def give_up(self):
+        assert main(["give-up", str(self.small.folder / "share"), "--reason", "it was moved"]) == 0
+
+
+def test_a_recall_takes_a_release_out_of_a_share_that_was_moved(small, capsys):
+    """Its entry names the old path, and readers have it at the new one."""
+    moved = Moved(small)
+    second = moved.night(2)
+    moved.give_up()
+    (small.folder / "other/stays" / second).rename(small.folder / "kept")
+    shutil.copytree(small.folder / "other/stays" / moved.first, small.folder / "other/stays" / second)
+    assert moved.names() == [moved.first, second, "current"]
+    small.recall(1)
+    assert moved.names() == [second, "current"], "what has its name alone is another release"
+    shutil.rmtree(small.folder / "other/stays" / second)
+    (small.folder / "kept").rename(small.folder / "other/stays" / second)
+    capsys.readouterr()
+    assert ledger_command(["verify", "--files"]) == 0
+
+
+def test_a_recall_in_a_moved_share_waits_for_no_old_path(small):
+    moved = Moved(small)
+    second = moved.night(2)
+    with pytest.raises(AirflowException, match="give-up"):
+        small.recall(1)
+    assert moved.names() == [second, "current"]
+
+
+def test_a_recall_before_the_first_night_in_a_moved_share_is_finished_by_that_night(small, capsys):
+    moved = Moved(small)
+    with pytest.raises(AirflowException, match="give-up"):
+        small.recall(1)
+    assert moved.names() == [moved.first, "current"]
+    second = moved.night(2)
+    assert moved.names() == [second, "current"]
+    moved.give_up()
+    assert ledger_command(["verify", "--files"]) == 0
+
+
+def test_what_comes_back_into_a_moved_share_is_found(small, capsys):
+    moved = Moved(small)
+    shutil.copytree(small.folder / "other/stays" / moved.first, small.folder / "copy")
+    moved.night(2)
+    moved.give_up()
+    small.recall(1)
+    back = small.folder / "other/stays" / moved.first
+    shutil.copytree(small.folder / "copy", back)
+    capsys.readouterr()
+    assert ledger_command(["verify", "--files"]) == 4
+    assert f"it lies in {back}, which its entry does not name" in capsys.readouterr().out
+    third = moved.night(3)
+    assert moved.names() == [release_id(run_context(2)), third, "current"]
+    assert ledger_command(["verify", "--files"]) == 0
+
+
+def test_a_moved_share_keeps_no_more_releases_than_its_job(small):
+    moved = Moved(small)
+    moved.night(2)
+    moved.give_up()
+    third = moved.night(3, keep=1)
+    assert moved.names() == [third, "current"]
+    assert ledger_command(["verify", "--files"]) == 0
+
+
 def test_an_older_run_after_a_recall_becomes_current(small):
     first = small.night(2, conn_id=None, table=None)
     small.recall(2)
