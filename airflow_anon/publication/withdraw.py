@@ -120,8 +120,9 @@ def finish(ledger: Ledger, entry: Entry, withdrawal: Entry | None) -> None:
     """Take a release out of the shares whose withdrawal has its entry; harmless if it is out already.
 
     What was given up and is empty is left out. What cannot be reached holds up no other: readers lose the release
-    wherever that is possible, also where it lies in another folder of its job, as in a share that was moved. The folder of the first share is the last to go, and stays as a hidden one where anything
-    failed: while it is there, the next publication of the job finishes what is missing.
+    wherever that is possible, also in another folder of its job, as where a share was moved. The folder of the first
+    share is the last to go, and stays as a hidden one where anything failed: while it is there, the next publication of
+    the job finishes what is missing.
 
     Parameters
     ----------
