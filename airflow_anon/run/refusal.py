@@ -7,14 +7,13 @@ the ledger has it, without a count that is too small, and as parts, which are wo
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
 from airflow_anon.disclosure.messages import message_text
-from airflow_anon.run.unexpected import in_own_words, remedy_of
+from airflow_anon.run.unexpected import in_own_words, words_for
 from engine import EngineError, Message, load_job
 
 XCOM_KEY = "refusal"
@@ -93,9 +92,8 @@ def without_small_counts(message: Message, smallest: int | None) -> str:
 
 def _unexpected(problem: Exception) -> str:
     """Return what may be told of a foreign exception: of the system's errors what the system calls them."""
-    if isinstance(problem, OSError) and problem.errno is not None:
-        return f"ended unexpectedly: {os.strerror(problem.errno)}{remedy_of(problem)}; its log has more"
-    return "ended unexpectedly; its log has more"
+    told = words_for(problem)
+    return f"ended unexpectedly: {told}; its log has more" if told else "ended unexpectedly; its log has more"
 
 
 def _message(problem: Exception) -> Message:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import functools
+import os
 import traceback
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -29,12 +30,24 @@ _CLOSED = (
     "; let the user that runs the tasks write there, or mount it for writing: the staging folder, that of temporary "
     "files, or the share"
 )
+_NO_MEMORY = (
+    "there was not enough memory; give the task more, let fewer tasks work at once on its machine, or see "
+    "docs/scale.md for large tables"
+)
 
 Result = TypeVar("Result")
 
 
-def remedy_of(problem: OSError) -> str:
-    """Return what to do about an error of the system, as the end of a sentence; empty where that is not known."""
+def words_for(problem: BaseException) -> str | None:
+    """Return what may be told of an error of the system: what the system calls it, and what to do; None of another."""
+    if isinstance(problem, MemoryError):
+        return _NO_MEMORY
+    if not isinstance(problem, OSError) or problem.errno is None:
+        return None
+    return os.strerror(problem.errno) + _remedy_of(problem)
+
+
+def _remedy_of(problem: OSError) -> str:
     if problem.errno in (errno.ENOSPC, errno.EDQUOT):
         return _FULL
     return _CLOSED if problem.errno in (errno.EROFS, errno.EACCES, errno.EPERM) else ""
@@ -47,11 +60,10 @@ def in_own_words(problem: Exception, log: Any) -> Exception:
     frames = traceback.extract_tb(problem.__traceback__)
     lines = [f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames]
     log.error("%s came from\n%s", type(problem).__name__, "\n".join(lines))
-    told = ""
+    told = "its text may hold a value of a record and is not repeated"
     if isinstance(problem, OSError) and problem.errno is not None:
-        told = explain(problem) + remedy_of(problem)
-    withheld = f"{type(problem).__name__}; its text may hold a value of a record and is not repeated"
-    return AirflowException(f"ended unexpectedly with {told or withheld}")
+        return AirflowException(f"ended unexpectedly with {explain(problem)}{_remedy_of(problem)}")
+    return AirflowException(f"ended unexpectedly with {type(problem).__name__}; {words_for(problem) or told}")
 
 
 def own_words(execute: Callable[..., Result]) -> Callable[..., Result]:

@@ -19,7 +19,8 @@ from airflow_anon.transport.failure_kinds import connection_failure, is_wrong_qu
 # resources, limits of the program, object state, operator intervention.
 QUOTABLE_SQLSTATES = ("08", "25", "28", "2B", "3D", "3F", "40", "42", "53", "54", "55", "57")
 INTEGRITY = "23"
-# Messages of SQLite and of connection attempts, without an SQLSTATE; they name objects, never values.
+# Messages of SQLite, and of connections that fail or end, and those of MariaDB about its own state, which it writes
+# into no log; without an SQLSTATE. They name objects, never values.
 QUOTABLE_STARTS = (
     "no such table",
     "no such column",
@@ -30,6 +31,17 @@ QUOTABLE_STARTS = (
     "disk I/O error",
     "failed to open",
     "lost connection to",
+    "server closed the connection",
+    "SSL connection has been closed",
+    "connection already closed",
+    "MySQL server has gone away",
+    "Connection was killed",
+    "Server shutdown in progress",
+    "Too many connections",
+    "Lock wait timeout exceeded",
+    "Deadlock found when trying to get lock",
+    "Got a packet bigger than",
+    "The MariaDB server is running with the --read-only option",
     "your password has expired",
     "you must set password",
 )

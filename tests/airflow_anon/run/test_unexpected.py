@@ -110,6 +110,16 @@ def test_another_error_of_the_system_asks_for_no_room():
     assert str(problem).endswith(f"{os.strerror(errno.EIO)}: /share/data.parquet")
 
 
+@pytest.mark.parametrize("kind", [MemoryError, pa.ArrowMemoryError])
+def test_a_lack_of_memory_says_what_to_do(kind):
+    """The log, and who reads the ledger, get the same words; the sizes in a library's text are not needed."""
+    task = Task(raising(kind(f"malloc of {PLANTED} failed")))
+    problem, said = task.ended(told)
+    for text in (str(problem), task.pushed[XCOM_KEY]["message"]):
+        assert "there was not enough memory; give the task more" in text
+    assert PLANTED not in said
+
+
 def test_the_task_that_records_is_told_the_kind():
     task = Task(raising(pa.ArrowInvalid(PLANTED)))
     task.ended(told)

@@ -19,6 +19,10 @@ class ServerError(Exception):
         self.sqlstate = sqlstate
 
 
+class ClosedError(Exception):
+    """As drivers raise it without an SQLSTATE."""
+
+
 @pytest.mark.parametrize(
     ("problem", "shown"),
     [
@@ -30,6 +34,16 @@ class ServerError(Exception):
         (ServerError("Key (id)=(secret) already exists", "23505"), None),
         (sqlite3.OperationalError("no such table: person"), "no such table: person"),
         (ValueError("could not convert: secret"), None),
+        # psycopg2 of a server that was stopped, and psycopg
+        (ClosedError("server closed the connection unexpectedly\n\tThis probably means secret"), "unexpectedly"),
+        (ClosedError("consuming input failed: server closed the connection unexpectedly\nsecret"), "unexpectedly"),
+        # as PyMySQL raises them
+        (ClosedError(1205, "Lock wait timeout exceeded; try restarting transaction"), "Lock wait timeout exceeded"),
+        (ClosedError(1213, "Deadlock found when trying to get lock; try restarting transaction"), "Deadlock found"),
+        (ClosedError(1153, "Got a packet bigger than 'max_allowed_packet' bytes"), "max_allowed_packet"),
+        (ClosedError(2006, "MySQL server has gone away (BrokenPipeError(32, 'Broken pipe'))"), "has gone away"),
+        (ClosedError(1366, "Incorrect integer value: 'Lock wait timeout exceeded secret' for column"), None),
+        (ClosedError(1062, "Duplicate entry 'secret' for key 'PRIMARY'"), None),
     ],
 )
 def test_only_texts_that_name_objects_are_quoted(problem, shown):
