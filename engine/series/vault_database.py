@@ -5,6 +5,7 @@ In: the path of a file. Out: transactions. The engine knows no other database; a
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import stat
@@ -16,6 +17,8 @@ from typing import Any, Protocol
 from engine.errors import VaultRefused, is_full
 
 WAIT_FOR_LOCK_SECONDS = 60
+_FULL = "database or disk is full"
+"""SQLite's text of SQLITE_FULL; its number is told from Python 3.11 on."""
 
 
 class Statements(Protocol):
@@ -43,6 +46,8 @@ class VaultDatabase(Protocol):
         ------
         VaultRefused
             The database is unreachable or locked.
+        OSError
+            Its disk is full.
         """
 
     def has_table(self, run: Statements, name: str) -> bool:
@@ -113,8 +118,11 @@ class VaultFile:
                 "run `chmod 600`, or name another file"
             )
 
-    def _refused(self, problem: sqlite3.Error) -> VaultRefused:
+    def _refused(self, problem: sqlite3.Error) -> Exception:
+        """Return what to raise: a full disk is one, as where any other file is written, and a later try may succeed."""
+        if str(problem) == _FULL:
+            return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
         return VaultRefused(
             f"series.vault {self.path}: cannot be used ({type(problem).__name__}: {problem}); if another run is using "
-            "it, wait and run again; if its disk is full, make room; if it is damaged, restore it"
+            "it, wait and run again; if it is damaged, restore it"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 import sqlite3
@@ -285,3 +286,15 @@ def test_persons_are_found_by_the_whole_id():
     assert places_among(wanted, known).tolist() == [3, 4, 1, -1, -1]
     assert places_among(wanted, known[:0]).tolist() == [-1] * 5
     assert places_among(wanted[1:3], known).tolist() == [4, 1]
+
+
+def test_a_full_disk_is_one_so_that_the_task_is_tried_again(tmp_path):
+    file = VaultFile(tmp_path / "vault.sqlite")
+    with file.writing() as run:
+        run("CREATE TABLE some (content BLOB)")
+    with pytest.raises(OSError, match="No space left on device") as caught, file.writing() as run:
+        run("PRAGMA max_page_count = 3")
+        run("INSERT INTO some VALUES (:content)", content=bytes(100_000))
+    assert caught.value.errno == errno.ENOSPC
+    with file.writing() as run:
+        assert run("SELECT count(*) FROM some") == [(0,)]
