@@ -11,9 +11,10 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
 from typing_extensions import Self
 
 from engine.errors import InvalidJob
@@ -151,6 +152,12 @@ def _line(error: dict[str, Any], keys: list[str], document: Mapping[str, Any], k
         text = _out_of_range(error, kind)
     elif error["type"] in _WHOLE:
         text = _not_whole(error, kind)
+    elif error["type"] == "float_type":
+        text = _no_number(error, kind)
+    elif error["type"] == "union_tag_not_found":
+        text = _without_tag(error, kind)
+    elif error["type"] == "missing":
+        text = _missing(error, kind)
     else:
         text = _text(error, keys)
     return f"{path}: {text}" if path else text
@@ -191,8 +198,6 @@ def _text(error: dict[str, Any], keys: list[str]) -> str:
         return (
             f"{context['discriminator']} is {context['tag']!r}, allowed are {tags}{_meant(str(context['tag']), tags)}"
         )
-    if error["type"] == "union_tag_not_found":
-        return _without_tag(context["discriminator"].strip("'"), error["input"])
     if error["type"] in _KINDS:
         return _KINDS[error["type"]] + _instead(error)
     if error["type"] in _FORMS:
@@ -206,17 +211,43 @@ def _instead(error: dict[str, Any]) -> str:
     if kind == _MAPPING:
         if isinstance(given, list | tuple):
             return ", and is a list; write its keys without '- '"
-        return ", such as {key: value}" if isinstance(given, str) else ""
+        key = next((part for part in reversed(error["loc"]) if isinstance(part, str)), "")
+        if ":{" in key or (":" in key and given is None):
+            return "; write a blank after the colon of the key"
+        return f", such as {_EXAMPLES.get(key, '{key: value}')}" if isinstance(given, str) else ""
     if kind == _LIST and isinstance(given, Mapping):
         return ", and is a mapping; write '- ' before each entry"
     return "; put [ ] around its entries" if kind == _LIST and isinstance(given, str | int | float) else ""
 
 
-def _without_tag(tag: str, given: Any) -> str:
+def _without_tag(error: dict[str, Any], kind: type[BaseModel]) -> str:
+    tag, given = error["ctx"]["discriminator"].strip("'"), error["input"]
     if not isinstance(given, Mapping):
         return _MAPPING
     near = next((key for key in map(str, given) if _hint(key, [tag])), None)
-    return f"the key {tag!r} is required" + (f", did you write it {near!r}?" if near else "")
+    meant = f", did you write it {near!r}?" if near else _words(kind, (*error["loc"], tag))
+    return f"the key {tag!r} is required{meant}"
+
+
+def _missing(error: dict[str, Any], kind: type[BaseModel]) -> str:
+    return f"this key is required{_words(kind, error['loc'])}"
+
+
+def _words(kind: type[BaseModel], place: Sequence[Any]) -> str:
+    """Return, after a comma, the words that a key takes, or what its number must be."""
+    fields = list(_fields(kind, place))
+    words = dict.fromkeys(word for field in fields for word in _literals(field.annotation))
+    if words:
+        return f", {'allowed are' if len(words) > 1 else 'as'} {', '.join(map(repr, words))}"
+    return _range(kind, place)
+
+
+def _literals(annotation: Any) -> Iterator[str]:
+    if get_origin(annotation) is Literal:
+        yield from (word for word in get_args(annotation) if isinstance(word, str))
+        return
+    for part in get_args(annotation):
+        yield from _literals(part)
 
 
 def _out_of_range(error: dict[str, Any], kind: type[BaseModel]) -> str:
@@ -224,7 +255,8 @@ def _out_of_range(error: dict[str, Any], kind: type[BaseModel]) -> str:
     end = _ENDS[error["type"]]
     known = [limits for limits in _limits(kind, error["loc"]) if limits.get(end) == error["ctx"][end]]
     allowed = known[0] if known and all(one == known[0] for one in known) else {end: error["ctx"][end]}
-    return f"must be {_in_words(allowed)}, and is {_short(str(error['input']))}{_per_cent(error, allowed)}"
+    told = {one: value for one, value in allowed.items() if one == end or value != MOST_RECORDS}
+    return f"must be {_in_words(told)}, and is {_short(str(error['input']))}{_per_cent(error, allowed)}"
 
 
 def _per_cent(error: dict[str, Any], allowed: Mapping[str, Any]) -> str:
@@ -238,13 +270,32 @@ def _per_cent(error: dict[str, Any], allowed: Mapping[str, Any]) -> str:
 
 def _not_whole(error: dict[str, Any], kind: type[BaseModel]) -> str:
     """Say that a number must be whole, and what its key allows where all keys at its place allow the same."""
-    known = list(_limits(kind, error["loc"]))
-    allowed = _in_words(known[0]) if known and all(one == known[0] for one in known) else ""
-    told = f"must be a whole number{allowed and ' '}{allowed}"
+    told = f"must be a whole number{_range(kind, error['loc'])}"
     # other input may be of any size and kind
     if isinstance(error["input"], int | float):
         return f"{told}, and is {_short(str(error['input']))}"
-    return f"{told}, without quotes" if isinstance(error["input"], str) else told
+    return f"{told}; write it without quotes" if isinstance(error["input"], str) else told
+
+
+def _no_number(error: dict[str, Any], kind: type[BaseModel]) -> str:
+    """Say that a text is no number, what its key allows, and how a share is written that is meant."""
+    told, given = f"must be a number{_range(kind, error['loc'])}", error["input"]
+    if not isinstance(given, str):
+        return told
+    meant = _WRITTEN_NUMBER.fullmatch(given)
+    if meant is None:
+        return f"{told}; write it without quotes and unit"
+    number = float(meant[1].replace(",", "."))
+    return f"{told}; write {number / _PER_CENT if meant[2] else number:g}, without quotes"
+
+
+def _range(kind: type[BaseModel], place: Sequence[Any]) -> str:
+    """Return, after a comma, what a number must be, where all keys at its place allow the same."""
+    known = list(_limits(kind, place))
+    if not known or any(one != known[0] for one in known):
+        return ""
+    allowed = _in_words({end: value for end, value in known[0].items() if value != MOST_RECORDS})
+    return allowed and f", {allowed}"
 
 
 def _in_words(limits: Mapping[str, Any]) -> str:
@@ -319,6 +370,8 @@ _PATTERNS = {
     r"^sc://": "must be the address of a Spark Connect server, such as sc://host:15002",
 }
 """What a text must look like, by the pattern of its key."""
+_WRITTEN_NUMBER = re.compile(r" *([0-9]{1,15}(?:[.,][0-9]{1,15})?(?:e-?[0-9]{1,2})?) *(%?) *")
+"""A number as people write it: with a comma, in quotes, or in per cent."""
 _WHOLE = {"int_from_float", "int_type", "int_parsing"}
 """Errors of what is no whole number."""
 
@@ -331,7 +384,13 @@ def _number(value: Any) -> str:
 
 
 def _limits(kind: Any, place: Sequence[Any]) -> Iterator[dict[str, Any]]:
-    """Yield the ends of the range of each key that may stand at a place; positions in lists and tags lead nowhere."""
+    """Yield the ends of the range of each key that may stand at a place."""
+    for field in _fields(kind, place):
+        yield {end: getattr(one, end) for one in field.metadata for end in _WORDS if hasattr(one, end)}
+
+
+def _fields(kind: Any, place: Sequence[Any]) -> Iterator[FieldInfo]:
+    """Yield each key that may stand at a place; positions in lists lead nowhere, tags to their kind."""
     if not place:
         return
     fields = [
@@ -342,10 +401,16 @@ def _limits(kind: Any, place: Sequence[Any]) -> Iterator[dict[str, Any]]:
     ]
     for field in fields:
         if len(place) == 1:
-            yield {end: getattr(one, end) for one in field.metadata for end in _WORDS if hasattr(one, end)}
-        yield from _limits(field.annotation, place[1:])
+            yield field
+        yield from _fields(field.annotation, place[1:])
     if not fields:
-        yield from _limits(kind, place[1:])
+        tagged = [model for model in _models(kind) if place[0] in _tags(model)]
+        for one in tagged or [kind]:
+            yield from _fields(one, place[1:])
+
+
+def _tags(model: type[BaseModel]) -> set[str]:
+    return {word for field in model.model_fields.values() for word in _literals(field.annotation)}
 
 
 def _models(kind: Any) -> Iterator[type[BaseModel]]:
@@ -365,10 +430,10 @@ _ENDS = {
 }
 """Errors of numbers, and the end of a range that each is about."""
 _WORDS = {
-    "gt": "greater than",
-    "ge": "greater than or equal to",
-    "lt": "less than",
-    "le": "less than or equal to",
+    "ge": "at least",
+    "gt": "above",
+    "le": "at most",
+    "lt": "below",
 }
 
 
@@ -380,9 +445,16 @@ def _hint(key: str, keys: list[str]) -> str | None:
 _YAML_WORDS = {"True": "true", "False": "false"}
 _MAPPING = "must be a mapping"
 _LIST = "must be a list"
+_EXAMPLES = {
+    "source": "{path: stays.csv}, or {conn_id: warehouse, table: clinic.stays}",
+    "output": "{path: share}",
+    "approval": "{by: [data.custodian]}",
+    "dag": '{schedule: "45 2 * * *"}',
+    "privacy": "{model: k-anonymity, k: 5}",
+}
+"""Mappings of a job as they may be written, by their keys."""
 _DATE = "must be a date such as 2026-01-31, without a time"
 _KINDS = {
-    "missing": "this key is required",
     "tuple_type": _LIST,
     "dict_type": _MAPPING,
     "model_type": _MAPPING,
@@ -392,7 +464,6 @@ _KINDS = {
     "date_parsing": _DATE,
     "date_from_datetime_parsing": _DATE,
     "date_from_datetime_inexact": _DATE,
-    "float_type": "must be a number without quotes, such as 0.05 or 1e-3",
     "string_type": "must be text; put it in quotes if it is a number, a date, or a word such as no or null",
 }
 

@@ -8,9 +8,9 @@ from engine.hierarchy.builder import HierarchyBuilder
 from engine.message import Count, Message
 
 ADVICE = (
-    "add them to the hierarchy or give the column another one, correct them in the source, name those that mean a "
-    'missing value in missing (an empty cell of a CSV file is ""), or say unseen: suppress or root for a '
-    "quasi-identifying column"
+    "airflow-anon check --show-values shows them; add them to the hierarchy or give the column another one, correct "
+    'them in the source, name those that mean a missing value in missing (an empty cell of a CSV file is ""), or say '
+    "unseen: suppress or root for a quasi-identifying column"
 )
 
 

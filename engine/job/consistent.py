@@ -21,7 +21,7 @@ def check_models(job: Any) -> None:
         if name not in job.sensitive:
             raise ValueError(
                 f"privacy.{position}: attribute {name!r} must be a column with role sensitive; "
-                f"sensitive are {list(job.sensitive)}"
+                f"sensitive are {', '.join(map(repr, job.sensitive)) or 'none'}"
             )
         attribute = job.attributes[name]
         lacking = model.lacking(attribute.order, has_hierarchy=attribute.hierarchy is not None)

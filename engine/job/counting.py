@@ -16,6 +16,7 @@ import pyarrow as pa
 from engine.backends.backend import Backend
 from engine.backends.warehouse import Warehouse
 from engine.errors import InvalidData, InvalidJob
+from engine.hierarchy.builders.csv_file import DELIMITERS
 from engine.hierarchy.value_keys import OrderName
 from engine.job.job import Job
 from engine.job.linked_source import linked_source, refuse_lacking_subject
@@ -315,7 +316,12 @@ def _column_problems(named: Sequence[str], released: Sequence[str], source: Tabl
         )
     if not nearly and not present & set(named):
         # the names found are not given: without a header they are the values of the first record
-        yield "source: holds none of the job's columns; check that it has a header, and the delimiter"
+        mark = _delimiter(named, source.schema.names)
+        advice = "check that it has a header, and the delimiter"
+        if mark is not None:
+            written = mark.replace("\t", r"\t")
+            advice = f'another delimiter stands between them: say source: {{delimiter: "{written}"}}'
+        yield f"source: holds none of the job's columns; {advice}"
         return
     unnamed = [place for place, name in enumerate(source.schema.names, start=1) if name not in named]
     unnamed = [place for place in unnamed if place not in nearly]
@@ -333,6 +339,14 @@ def _column_problems(named: Sequence[str], released: Sequence[str], source: Tabl
             f"columns {', '.join(map(repr, missing))}: named in the job but not in the source; take them out of the "
             "job, or correct their names"
         )
+
+
+def _delimiter(named: Sequence[str], present: Sequence[str]) -> str | None:
+    """Return what stands between columns of the job in a header that was read as one column."""
+    if len(present) != 1:
+        return None
+    between = {mark: {part.strip('"') for part in present[0].split(mark)} for mark in DELIMITERS}
+    return next((mark for mark, parts in between.items() if len(parts) > 1 and parts & set(named)), None)
 
 
 def _nearly(named: Sequence[str], present: Sequence[str]) -> dict[int, str]:

@@ -46,7 +46,7 @@ def check_subject(job: Any) -> None:
     if job.subject not in job.identifying:
         raise ValueError(
             f"subject: {job.subject!r} must be a column with role identifying, which is not released; identifying are "
-            f"{list(job.identifying)}"
+            f"{', '.join(map(repr, job.identifying)) or 'none'}"
         )
     if job.unit is not None:
         raise ValueError("subject and unit: persons are counted, or records; remove one")

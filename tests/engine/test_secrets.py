@@ -187,5 +187,5 @@ def test_numbers_beyond_64_bits_in_a_job(number):
     job = document("source.csv")
     with pytest.raises(InvalidJob, match=r"privacy\.0\.k: a whole number must be from -2\^63 to 2\^63 - 1"):
         load_job({**job, "privacy": [{"model": "k-anonymity", "k": number}]})
-    with pytest.raises(InvalidJob, match=r"privacy\.0\.k: must be .* less than or equal to 1000000000000000"):
+    with pytest.raises(InvalidJob, match=r"privacy\.0\.k: must be .* at most 1000000000000000"):
         load_job({**job, "privacy": [{"model": "k-anonymity", "k": 2**63 - 1}]})

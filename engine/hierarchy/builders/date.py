@@ -87,7 +87,7 @@ class Date(HierarchyBuilder):
     @property
     def admits(self) -> str:
         """See `HierarchyBuilder.admits`."""
-        return f"dates that are written {self.format}"
+        return f"dates that are written {self.format} (format: takes other forms)"
 
     @property
     def example_value(self) -> str:

@@ -53,7 +53,7 @@ def test_the_number_of_policies_can_be_given(folder):
         assert json.loads((folder / "f.json").read_text())["visited"] <= number
     done = cli("frontier", "job.yaml", "--policies", "1", cwd=folder)
     assert done.returncode == 2
-    assert "--policies: policies: must be greater than or equal to 2" in done.stderr
+    assert "--policies: policies: must be at least 2" in done.stderr
 
 
 def test_a_policy_of_the_short_list_can_be_run_and_verified(folder):

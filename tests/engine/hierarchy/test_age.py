@@ -83,13 +83,13 @@ def test_labels_are_told_apart_by_level(build):
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"maximum": 0}, r"maximum.*greater than or equal to 1"),
-        ({"maximum": 151}, r"maximum.*less than or equal to 150"),
+        ({"maximum": 0}, r"maximum.*at least 1"),
+        ({"maximum": 151}, r"maximum.*at most 150"),
         ({"maximum": 80}, r"top_code is 90; it must be none, or at most maximum, 80"),
-        ({"top_code": 0}, r"top_code.*greater than or equal to 1"),
+        ({"top_code": 0}, r"top_code.*at least 1"),
         ({"top_code": None}, r"top_code"),
         ({"widths": [5, 7]}, r"widths\.1 is 7; it must be a multiple of widths\.0, 5"),
-        ({"widths": [1]}, r"widths\.0.*greater than or equal to 2"),
+        ({"widths": [1]}, r"widths\.0.*at least 2"),
     ],
 )
 def test_a_bad_job_is_refused_by_key(build, keys, message):

@@ -16,7 +16,12 @@ CASES = [
     ({"builder": "age", "maximum": 99}, "ages in whole years from 0 to 99", "0", "1.5"),
     ({"builder": "atc"}, "ATC codes", "C09AA02", "9C"),
     ({"builder": "cuts", "cuts": [[1, 2]]}, "numbers", "1.5", "one"),
-    ({"builder": "date", "format": "DD.MM.YYYY"}, "dates that are written DD.MM.YYYY", "01.02.2024", "2024-02-01"),
+    (
+        {"builder": "date", "format": "DD.MM.YYYY"},
+        "dates that are written DD.MM.YYYY (format: takes other forms)",
+        "01.02.2024",
+        "2024-02-01",
+    ),
     ({"builder": "equal-width", "lower": 0, "upper": 8, "bins": [4, 2]}, "numbers", "9.5", "nine"),
     ({"builder": "flat"}, ANY, "", "*"),
     ({"builder": "grouping", "groups": [{"A": ["a"]}]}, "the values that it lists", "a", "b"),

@@ -183,7 +183,7 @@ def test_labels_of_one_level_are_no_labels_of_another(build):
     ("keys", "message"),
     [
         ({"widths": []}, r"widths.*at least 1"),
-        ({"widths": [0]}, r"widths\.0.*greater than 0"),
+        ({"widths": [0]}, r"widths\.0.*above 0"),
         ({"widths": [5, 12]}, r"widths\.1 is 12; it must be a multiple of widths\.0, 5"),
         ({"widths": [5, 5]}, r"widths\.1 is 5; .* larger, such as 10"),
         ({"widths": [2.5]}, r"widths\.0 is 2\.5; it must be a whole number, or set type: decimal"),

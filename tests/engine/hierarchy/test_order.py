@@ -81,7 +81,7 @@ def test_groups_are_runs_of_the_order(build, rows_of, values, fanouts, probe):
         ({"fanouts": [2]}, r"values: this key is required"),
         ({"values": SEVERITY}, r"fanouts: this key is required"),
         ({"values": SEVERITY, "fanouts": []}, r"fanouts.*at least 1"),
-        ({"values": SEVERITY, "fanouts": [1]}, r"fanouts\.0.*greater than or equal to 2"),
+        ({"values": SEVERITY, "fanouts": [1]}, r"fanouts\.0.*at least 2"),
         ({"values": ["x"], "fanouts": [2]}, r"values.*at least 2"),
         ({"values": [1, 2], "fanouts": [2]}, r"values\.0: must be text: put it in quotes"),
         ({"values": ["x", "*"], "fanouts": [2]}, r"values\.1: '\*' is reserved for the highest level"),

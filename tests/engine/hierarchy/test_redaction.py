@@ -89,10 +89,10 @@ def test_a_label_keeps_the_start_of_its_code(build, rows_of, codes, steps):
     ("keys", "message"),
     [
         ({}, r"length: this key is required"),
-        ({"length": 0}, r"length.*greater than or equal to 1"),
-        ({"length": 65}, r"length.*less than or equal to 64"),
+        ({"length": 0}, r"length.*at least 1"),
+        ({"length": 65}, r"length.*at most 64"),
         ({"length": 5, "steps": [3, 3]}, r"steps add up to 6; they may redact at most length, 5"),
-        ({"length": 5, "steps": [0]}, r"steps\.0.*greater than or equal to 1"),
+        ({"length": 5, "steps": [0]}, r"steps\.0.*at least 1"),
         ({"length": 5, "steps": []}, r"steps.*at least 1"),
         ({"length": 5, "character": "0"}, r"character: must not be a digit"),
         ({"length": 5, "character": "**"}, r"character: must be one character$"),

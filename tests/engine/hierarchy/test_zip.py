@@ -209,7 +209,7 @@ def test_a_missing_file_is_refused(tmp_path):
     ("keys", "message"),
     [
         ({"census": 1990}, r"census.*2000, 2010 or 2020"),
-        ({"smallest_population": -1}, r"smallest_population.*greater than or equal to 0"),
+        ({"smallest_population": -1}, r"smallest_population.*at least 0"),
         (
             {"census": 2010, "smallest_population": 10},
             re.escape(

@@ -58,12 +58,18 @@ def test_no_number_is_made_of_a_text_or_of_yes():
         ({"utility": {"measure": "loss", "generalization_suppression_factor": True}}, "_factor: must be a number"),
         ({"attributes": with_hierarchy("zip", builder="redaction", length=True)}, "length: must be a whole number"),
         ({"dag": {"retries": True}}, "dag.retries: must be a whole number"),
-        ({"dag": {"retries": "2"}}, "dag.retries: must be a whole number greater than or equal to 0"),
-        ({"dag": {"retries": "2"}}, "1000, without quotes"),
+        ({"dag": {"retries": "2"}}, "dag.retries: must be a whole number, at least 0"),
+        ({"dag": {"retries": "2"}}, "1000; write it without quotes"),
         ({"privacy": [{"model": "k-anonymity", "k": "5"}]}, "privacy.0.k: must be a whole number"),
         ({"search": {"start": {"age": True, "zip": 0}}}, "search.start.age: must be a whole number, and is True"),
-        ({"suppression_limit": "0.05"}, "suppression_limit: must be a number without quotes, such as 0.05"),
-        ({"dag": {"retry_delay_seconds": "5m"}}, "retry_delay_seconds: must be a number without quotes"),
+        (
+            {"suppression_limit": "0.05"},
+            "suppression_limit: must be a number, at least 0 and at most 1; write 0.05, wit",
+        ),
+        ({"suppression_limit": "5%"}, "suppression_limit: must be a number, at least 0 and at most 1; write 0.05, wit"),
+        ({"suppression_limit": "2,5 %"}, "at most 1; write 0.025, without quotes"),
+        ({"suppression_limit": "0,05"}, "at most 1; write 0.05, without quotes"),
+        ({"dag": {"retry_delay_seconds": "5m"}}, "at most 31536000; write it without quotes and unit"),
         ({"dag": {"deferrable": "maybe"}}, "dag.deferrable: must be true or false, without quotes"),
     ],
 )
@@ -85,7 +91,7 @@ def test_a_key_is_told_on_one_line():
     [
         ({"suppression_limit": 5}, "and is 5; 5 per cent are 0.05"),
         ({"suppression_limit": 2.5}, "and is 2.5; 2.5 per cent are 0.025"),
-        ({"search": {"gap": 100}}, "less than 1, and is 100; 100 per cent are 1"),
+        ({"search": {"gap": 100}}, "below 1, and is 100; 100 per cent are 1"),
     ],
 )
 def test_a_share_is_no_percentage(changes, text):
@@ -169,9 +175,13 @@ def test_a_date_is_a_day(date):
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"source": "people.csv"}, "source: must be a mapping, such as {key: value}"),
+        (
+            {"source": "people.csv"},
+            "source: must be a mapping, such as {path: stays.csv}, or {conn_id: warehouse, table",
+        ),
         ({"utility": "loss"}, "utility: must be a mapping, such as {key: value}"),
-        ({"privacy": ["k-anonymity"]}, "privacy.0: must be a mapping, such as {key: value}"),
+        ({"privacy": ["k-anonymity"]}, "privacy.0: must be a mapping, such as {model: k-anonymity, k: 5}"),
+        ({"attributes": {"age:{role": "identifying}"}}, "age:{role: must be a mapping; write a blank after the colon"),
         ({"privacy": {"model": "k-anonymity"}}, "privacy: must be a list, and is a mapping; write '- ' before each"),
         ({"dag": {"tags": "nightly"}}, "dag.tags: must be a list; put [ ] around its entries"),
         ({"attributes": with_hierarchy("age", builder="age", widths=5)}, "widths: must be a list; put [ ] around"),
@@ -193,3 +203,36 @@ def test_the_text_of_a_job_is_no_path():
 def test_a_verification_takes_a_job_that_was_read(job):
     with pytest.raises(InvalidJob, match=r"job: is a (str|dict); give the Job that engine\.load_job makes of it"):
         verify("release", job)
+
+
+@pytest.mark.parametrize(
+    ("privacy", "text"),
+    [
+        ({"k": 5}, "privacy.0: the key 'model' is required, allowed are 'k-anonymity', 'k-map', 'l-diversity'"),
+        ({"model": "k-anonymity"}, "privacy.0.k: this key is required, at least 2"),
+        # beta-likeness has words of its own for the same key
+        (
+            {"model": "l-diversity", "attribute": "sex", "l": 2},
+            "'variant' is required, allowed are 'distinct', 'shannon-entropy', 'grassberger-entropy', 'recursive'",
+        ),
+        (
+            {"model": "t-closeness", "attribute": "sex"},
+            "required, allowed are 'equal', 'ordered', 'hierarchical'; privacy.0.t: this key is required, at least 0",
+        ),
+        # the same key of population-uniqueness may be 1
+        (
+            {"model": "differential-privacy", "epsilon": 1, "delta": 0.0001},
+            "sampling_fraction: this key is required, at least 0.001 and at most 0.999",
+        ),
+    ],
+)
+def test_a_key_that_is_not_there_is_told_with_what_it_takes(privacy, text):
+    told = refusal(privacy=[privacy])
+    assert text in told
+    assert "enhanced" not in told
+
+
+def test_the_general_limit_of_counts_is_told_only_to_those_who_are_above_it():
+    assert refusal(privacy=[{"model": "k-anonymity", "k": 1}]).endswith("privacy.0.k: must be at least 2, and is 1")
+    told = refusal(privacy=[{"model": "k-anonymity", "k": 10**15 + 1}])
+    assert "privacy.0.k: must be at least 2 and at most 1000000000000000, and is" in told

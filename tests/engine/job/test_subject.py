@@ -57,8 +57,14 @@ def test_what_is_known_is_of_persons():
             "knows: is 'any-rows', allowed are 'any-row' or 'all-rows', or a mapping; did you mean 'any-row'?",
         ),
         (3, "knows: is 3, allowed are 'any-row' or 'all-rows', or a mapping"),
-        ({"rows": 9}, "knows.rows: must be greater than or equal to 1 and less than or equal to 3, and is 9"),
-        ({"row": 1}, "knows.rows: this key is required; knows.row: unknown key 'row', did you mean 'rows'?"),
+        ({"rows": 9}, "knows.rows: must be at least 1 and at most 3, and is 9"),
+        (
+            {"row": 1},
+            (
+                "knows.rows: this key is required, at least 1 and at most 3; knows.row: unknown key 'row', did you "
+                "mean 'rows'?"
+            ),
+        ),
     ],
 )
 def test_what_is_known_is_told_once_where_it_is_neither_a_word_nor_a_mapping(knows, told):

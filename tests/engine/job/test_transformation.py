@@ -76,10 +76,10 @@ def test_settings_of_a_recoding_need_one():
 @pytest.mark.parametrize(
     ("key", "value", "allowed"),
     [
-        ("time_limit_seconds", 0, "greater than 0 and less than or equal to 31536000"),
-        ("block_tuples", 9, "greater than or equal to 10 and less than or equal to 100000"),
-        ("block_tuples", 100_001, "greater than or equal to 10 and less than or equal to 100000"),
-        ("bound_gap", 1.0, "greater than or equal to 0 and less than 1"),
+        ("time_limit_seconds", 0, "above 0 and at most 31536000"),
+        ("block_tuples", 9, "at least 10 and at most 100000"),
+        ("block_tuples", 100_001, "at least 10 and at most 100000"),
+        ("bound_gap", 1.0, "at least 0 and below 1"),
         ("algorithm", "mdav", "'clustering' or 'splitting'"),
     ],
 )

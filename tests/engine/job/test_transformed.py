@@ -42,7 +42,7 @@ def test_the_document_of_a_job_is_the_same_job():
     [
         ({"role": "sensitive", "coding": {}}, ["coding", "at least one of bottom, top, round_to"]),
         ({"role": "sensitive", "coding": {"bottom": 5, "top": 5}}, ["bottom", "must be below top"]),
-        ({"role": "sensitive", "coding": {"round_to": 0}}, ["round_to", "greater than 0"]),
+        ({"role": "sensitive", "coding": {"round_to": 0}}, ["round_to", "above 0"]),
         ({"role": "sensitive", "coding": {"top": "5"}}, ["top"]),
         ({"role": "sensitive", "coding": {"top": True}}, ["top"]),
         ({"role": "sensitive", "coding": {"top": float("inf")}}, ["top"]),

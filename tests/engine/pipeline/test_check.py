@@ -140,7 +140,7 @@ def test_values_but_for_their_case_are_told_by_run_and_check(tmp_path):
     sex = {"role": "quasi-identifying", "hierarchy": str(tmp_path / "sex.csv")}
     job = {**JOB, "attributes": {**JOB["attributes"], "sex": sex}}
     (told,) = check(job, TABLE).problems
-    assert "its file sex.csv lists, where 1 of them are with other blanks or in other case; add them" in told
+    assert "its file sex.csv lists, where 1 of them are with other blanks or in other case; airflow-anon check" in told
     assert {"count": 1} in told.parts
     with pytest.raises(InvalidData) as caught:
         run(job, TABLE)
@@ -267,3 +267,14 @@ def test_columns_that_the_job_does_not_name_are_told_by_their_places():
     assert check(JOB, TABLE.assign(ward="a", town="b")).problems[0].startswith(text)
     text = "source: column number 5 of its 5 is not named in the job; give it a role"
     assert check(JOB, TABLE.assign(ward="a")).problems[0].startswith(text)
+
+
+@pytest.mark.parametrize(("written", "named", "told"), [(";", ",", '";"'), (",", ";", '","'), ("\t", ",", r'"\t"')])
+def test_the_delimiter_of_a_header_in_one_piece_is_told(tmp_path, written, named, told):
+    """The usual file of a spreadsheet; what stands in the header is not told, since it may be a record."""
+    TABLE.to_csv(tmp_path / "people.csv", index=False, sep=written)
+    (problem,) = check({**JOB, "source": {"path": str(tmp_path / "people.csv"), "delimiter": named}}).problems
+    assert problem == (
+        "source: holds none of the job's columns; another delimiter stands between them: say source: {delimiter: "
+        f"{told}}}"
+    )
