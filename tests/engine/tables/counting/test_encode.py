@@ -111,7 +111,7 @@ def test_values_without_an_entry_are_counted_over_all_columns_and_not_named():
     assert "column 'x': 2 distinct values in 3 records have no entry" in text
     assert "column 'y': 1 distinct values in 1 records have no entry" in text
     assert "'z'" not in text
-    assert "takes the values that it lists; add them to the hierarchy or give the column another one" in text
+    assert "takes the values that it lists; airflow-anon check --show-values shows them; add them to the" in text
 
 
 def test_a_column_none_of_whose_values_has_an_entry_does_not_hide_the_others():
