@@ -11,13 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.cli.fingerprint_key import fingerprint_key
-from engine.errors import InvalidData, VerificationFailed
+from engine.errors import InvalidData, InvalidJob, VerificationFailed
 from engine.job.job import Job, load_job
 from engine.json_document import strict_json
 from engine.tables.release_files import CODEBOOK, DATA, JOB, MANIFEST, README, REPORT
 
 if TYPE_CHECKING:
     from engine.verification import Finding
+
+_NO_HIERARCHIES = (
+    "a release has no files of hierarchies, and nothing may be put into it: copy its job.yaml elsewhere, put the files "
+    "where the copy names them, and verify by the copy"
+)
 
 
 def add_verify(commands: Any) -> argparse.ArgumentParser:
@@ -56,7 +61,12 @@ def run_verify(options: argparse.Namespace) -> int:
             "such as share/JOB/current"
         )
     check_manifest(folder)
-    findings = _findings(folder, job, with_source=bool(options.source))
+    try:
+        findings = _findings(folder, job, with_source=bool(options.source))
+    except (InvalidJob, InvalidData) as problem:
+        if not str(problem).startswith("hierarchy file ") or Path(options.job).resolve().parent != folder.resolve():
+            raise
+        raise type(problem)(f"{problem}; {_NO_HIERARCHIES}") from None
     for finding in findings:
         subject = finding.check if finding.column is None else f"{finding.check} of {finding.column}"
         print(f"{'holds' if finding.holds else 'FAILS':6} {subject}: {finding.message}")
@@ -71,6 +81,7 @@ def run_verify(options: argparse.Namespace) -> int:
         raise InvalidData(_not_shown(folder, job, failed))
     if failed:
         raise VerificationFailed(f"{folder}: does not hold what the job demands", list(findings))
+    print(f"holds  the release: all of {len(findings)} checks")
     return 0
 
 

@@ -172,9 +172,12 @@ def _reading(codebook: Codebook) -> Iterator[str]:
         share = codebook["suppressed"] / codebook["records"]
         yield (
             f"`*` in every generalized column: {_records(codebook['suppressed'])} ({share:.2%}) are suppressed, "
-            "since too few others were like them. Their other columns are as in the source."
+            "since too few others were like them. Their other columns are there."
         )
-    yield "The order of the records is random and means nothing."
+    yield (
+        "The records are sorted by their labels, and in random order where these are alike: the first of them are no "
+        "sample of the table. Draw one at random."
+    )
     yield "An empty cell is a value that is missing in the source."
 
 

@@ -132,7 +132,7 @@ def _part(codebook: Codebook, folder: Path, table: str | None) -> tuple[str, Seq
     if not tables and table is None:
         return DATA, codebook["columns"]
     if table not in tables:
-        has = f"the tables {', '.join(tables)}: name one of them" if tables else "one table: name none"
+        has = f"the tables {', '.join(tables)}: name one of them" if tables else "one table: leave out table"
         raise InvalidData(f"release {folder}: has {has}")
     return tables[table]["file"], tables[table]["columns"]
 

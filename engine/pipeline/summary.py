@@ -62,7 +62,8 @@ def _proof(report: Mapping[str, Any]) -> str:
     if solution["optimal"]:
         return "proven optimal"
     gap = solution["gap"]
-    saved = "" if gap is None else f"; at most {math.ceil(100 * gap)}% of it could be saved"
+    # a bound of few digits may prove nothing
+    saved = "" if gap is None or gap >= 1 else f"; at most {math.ceil(100 * gap)}% of it could be saved"
     return f"lower bound {figure(solution['lower_bound'])}{saved}"
 
 

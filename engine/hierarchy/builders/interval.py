@@ -26,7 +26,7 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[e
 _LABEL = re.compile(r"\[([^ ]+), ([^ ]+)\[")
 _EXACT = Context(prec=500, traps=[Inexact, InvalidOperation, DivisionByZero])
 
-NOTATION = "[a, b[ stands for numbers from a up to b, without b itself"
+NOTATION = "[a, b[ stands for numbers from a up to b, without b itself, < a for those below a, >= b for b and above"
 """How labels of intervals are read."""
 
 

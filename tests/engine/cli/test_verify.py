@@ -21,6 +21,8 @@ def test_verify_lists_what_holds(folder):
     lines = done.stdout.splitlines()
     assert all(line.startswith(("holds  ", "note   hierarchies: judged by those")) for line in lines)
     assert "holds  labels of age: 0 distinct values are not labels of the chosen level" in lines
+    told = [line for line in lines if line.startswith("holds  ")]
+    assert lines[-1] == f"holds  the release: all of {len(told) - 1} checks"
 
 
 def forge(folder, change):
@@ -61,6 +63,21 @@ def test_verify_against_a_stricter_job(folder):
     done = cli("verify", folder / "release", folder / "job.yaml")
     assert done.returncode == 4
     assert "FAILS  k-anonymity: 2 of 2 equivalence classes have fewer than 3 records" in done.stdout
+
+
+def test_the_job_of_a_release_is_copied_out_of_it_where_it_names_files_of_hierarchies(folder):
+    """They are not in the release, and a file that is put into it changes it."""
+    (folder / "ages.csv").write_text("21;young\n22;young\n31;old\n32;old\n71;*\n")
+    write(folder, attributes={**JOB["attributes"], "age": {"role": "quasi-identifying", "hierarchy": "ages.csv"}})
+    assert cli("run", folder / "job.yaml").returncode == 0
+    done = cli("verify", folder / "release", folder / "release" / "job.yaml")
+    assert done.returncode == 2
+    assert "ages.csv: not found" in done.stderr
+    assert "copy its job.yaml elsewhere, put the files where the copy names them" in done.stderr
+    (folder / "elsewhere").mkdir()
+    for name in ("release/job.yaml", "ages.csv"):
+        (folder / "elsewhere" / name.rpartition("/")[2]).write_bytes((folder / name).read_bytes())
+    assert cli("verify", folder / "release", folder / "elsewhere" / "job.yaml").returncode == 0
 
 
 @pytest.mark.parametrize("name", ["release", "job.yaml"])

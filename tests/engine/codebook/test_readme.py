@@ -45,6 +45,9 @@ def test_columns_and_how_they_are_read():
     assert "| outcome | int64 | the values of the source | 2 |  |" in text
     assert "- a\\|b: a-b stands for ages from a to b.\n" in text
     assert "12 records (1.00%) are suppressed" in text
+    # the files are sorted, the suppressed ones first: their head is no sample
+    assert "sorted by their labels" in text
+    assert "order of the records is random" not in text
     assert "- 5-anonymity\n- distinct 2-diversity of outcome\n" in text
 
 
