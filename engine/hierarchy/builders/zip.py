@@ -91,7 +91,10 @@ class Zip(HierarchyBuilder):
     @property
     def admits(self) -> str:
         """See `HierarchyBuilder.admits`."""
-        return "ZIP codes of five or nine digits" + (", or without their leading zeros" if self.pad else "")
+        padded = (
+            ", or without their leading zeros" if self.pad else " (pad: true takes those without their leading zeros)"
+        )
+        return f"ZIP codes of five or nine digits{padded}"
 
     @property
     def example_value(self) -> str:

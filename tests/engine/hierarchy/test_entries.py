@@ -40,7 +40,12 @@ CASES = [
     ({"builder": "postcode", "country": "DE"}, "postcodes such as 12345", "10115", "1011"),
     ({"builder": "redaction", "length": 3}, "codes of 3 digits", "123", "12"),
     ({"builder": "redaction", "length": 3, "alphabet": "any"}, "codes of 3 characters", "a-b", "a-bc"),
-    ({"builder": "zip"}, "ZIP codes of five or nine digits", "02139-0001", "2139"),
+    (
+        {"builder": "zip"},
+        "ZIP codes of five or nine digits (pad: true takes those without their leading zeros)",
+        "02139-0001",
+        "2139",
+    ),
     ({"builder": "zip", "pad": True}, "ZIP codes of five or nine digits, or without their leading zeros", "213", "21"),
 ]
 
