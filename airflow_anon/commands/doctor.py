@@ -1,4 +1,4 @@
-"""`airflow-anon doctor`, the part that needs Airflow: versions, plugin, job files, connections, keys, ledger, staging.
+"""`airflow-anon doctor`, the part that needs Airflow: versions, plugin, jobs, connections, keys, ledger, folders.
 
 In: this installation. Out: one line per thing that was looked at; nothing is changed.
 """
@@ -21,6 +21,7 @@ from airflow.configuration import conf
 from airflow.providers.common.compat.sdk import AirflowException, BaseHook
 
 from airflow_anon.commands.doctor_keys import key_findings
+from airflow_anon.commands.doctor_shares import share_findings
 from airflow_anon.commands.init import WAIT_SECONDS
 from airflow_anon.commands.looked import Looked
 from airflow_anon.engine_name import hidden_engine_text, other_engines
@@ -69,6 +70,7 @@ def findings() -> Iterator[Looked]:
     yield from _runs_of_the_future(jobs)
     yield _ledger()
     yield _staging()
+    yield from share_findings(jobs)
 
 
 def _airflow() -> Looked:
@@ -222,7 +224,7 @@ def _ledger() -> Looked:
         ledger = open_ledger()
         there = ledger.exists()
     except LedgerError as problem:
-        return Looked("problem", "ledger", str(problem))
+        return Looked("problem", "ledger", str(problem).removeprefix("ledger: "))
     return Looked("ok", "ledger", f"{ledger.address}" + ("" if there else ", made at the first run"))
 
 

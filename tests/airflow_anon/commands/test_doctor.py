@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import sqlite3
 import sys
 
@@ -47,8 +48,29 @@ def test_a_sound_installation(installation, capsys):
         "ok       connection 'warehouse': reached, sqlite",
         "ok       ledger:",
         "ok       staging:",
+        f"ok       share: {installation}/share, is made by the first release, ",
     ):
         assert what in told
+
+
+def test_a_share_where_no_folder_can_be_is_told(installation, capsys, monkeypatch):
+    """Else the first night finds out, when everything but the publication is done."""
+    place = installation / "mount"
+    place.symlink_to(installation / "gone")
+    monkeypatch.setenv("AIRFLOW_ANON_SHARE", str(place / "share"))
+    status, told = looked(installation, capsys)
+    assert status == 2
+    assert f"problem  share: {place}/share: {place} is no folder, or is a link that leads to none" in told
+
+
+def test_a_share_that_this_user_may_not_write_is_told(installation, capsys, monkeypatch):
+    share = installation / "share"
+    share.mkdir()
+    may = os.access  # the user of the tests may be root, who may write everywhere
+    monkeypatch.setattr(os, "access", lambda path, mode: str(path) != str(share) and may(path, mode))
+    status, told = looked(installation, capsys)
+    assert status == 2
+    assert f"problem  share: {share}: cannot be written by this user" in told
 
 
 def test_what_is_wrong_is_told_and_the_rest_is_looked_at_all_the_same(installation, capsys, monkeypatch):
@@ -71,7 +93,7 @@ def test_what_is_wrong_is_told_and_the_rest_is_looked_at_all_the_same(installati
         "ok       job file stays.yaml:",
         "ok       connection 'warehouse'",
         "problem  connection 'down': reaching it: the connection was refused",
-        "problem  ledger:",
+        "problem  ledger: connection 'nowhere'",
         "problem  staging:",
     ):
         assert what in told
