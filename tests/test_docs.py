@@ -69,6 +69,13 @@ def test_each_reader_has_a_page_to_begin_with_that_the_readme_names():
         assert f"docs/{begin}" in links_of(ROOT / "README.md")
 
 
+def test_a_word_is_found_by_its_place_in_the_alphabet():
+    rows = re.findall(r"^\| (.+?) \| ", (DOCS / "words.md").read_text(encoding="utf-8"), re.MULTILINE)[2:]
+    words = [row.replace("`", "").casefold() for row in rows]
+    assert len(words) > 40
+    assert words == sorted(words)
+
+
 def test_each_picture_is_shown():
     shown = {link for document in DOCUMENTS for link in links_of(document)}
     names_shown = {Path(link).name for link in shown}
