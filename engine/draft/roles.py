@@ -34,9 +34,13 @@ _FEW = 12
 _MANY_TEXTS = 200
 """Distinct texts from which on a column without a known meaning is left out."""
 
-_KNOWN = (
+_FIRST = (
     "age|years|alter|edad|eta|leeftijd|idade|sex|gender|geschlecht|sexe|sexo|sesso|geslacht|race|ethnicity|ethnic|"
-    "ethnie|etnia|marital|mar|married|familienstand|civil|education|educ|schooling|bildung|occupation|job|beruf|"
+    "ethnie|etnia"
+)
+"""What is in nearly every table, and what most studies ask for: it stays where a table has too many columns."""
+_KNOWN = (
+    f"{_FIRST}|marital|mar|married|familienstand|civil|education|educ|schooling|bildung|occupation|job|beruf|"
     "profession|religion|faith|language|sprache|nationality|nation|citizenship|country|land|pays|pais|state|province|"
     "region|county|city|town|stadt|ville|ciudad|municipality|gemeinde|canton|kanton|district|rural|urban|birth|born|"
     "height|weight|bmi|children|parity|household|income|insurance|payer|employment|employed|veteran|immigrant|"
@@ -61,7 +65,7 @@ def _joined(listed: str) -> frozenset[str]:
     return frozenset(words.replace(" ", "") for words in listed.split("|"))
 
 
-_KNOWN_WORDS, _SENSITIVE_WORDS, _PERSON_WORDS = map(_joined, (_KNOWN, _SENSITIVE, _PERSON))
+_FIRST_WORDS, _KNOWN_WORDS, _SENSITIVE_WORDS, _PERSON_WORDS = map(_joined, (_FIRST, _KNOWN, _SENSITIVE, _PERSON))
 
 
 @dataclass(frozen=True)
@@ -210,6 +214,8 @@ def _coarsened(profile: Profile, words: Sequence[str]) -> Proposal:
 
 def _quasi(profile: Profile, words: Sequence[str], *, is_known: bool) -> Proposal:
     rank = 0 if is_known else 1 + profile.distinct
+    if _FIRST_WORDS & set(words):
+        rank = -1
     for hierarchy, lowest, why in _candidates(profile, words):
         if _fits(hierarchy, profile):
             doubt = "" if is_known else "; decide: others may know it, or it may be sensitive"

@@ -237,3 +237,14 @@ def test_a_column_of_one_value_takes_no_place_among_those_to_generalize():
     draft, job = drafted(patients().assign(site_code=7))
     assert job["attributes"]["site_code"] == {"role": "identifying"}
     assert "one value in all records" in draft.text
+
+
+def test_age_and_sex_stay_where_a_table_has_too_many_known_columns():
+    """The last column of 20, which the draft left out for the insurances before it."""
+    chance = random.Random(3)
+    frame = pd.DataFrame({f"Insurance {number}": [chance.choice("yn") for _ in range(60_000)] for number in range(19)})
+    frame["Sex"] = [chance.choice("fm") for _ in range(60_000)]
+    made = yaml.safe_load(draft_job(frame, name="survey", source=SOURCE, output=OUTPUT).text)["attributes"]
+    quasi = [name for name, settings in made.items() if settings["role"] == "quasi-identifying"]
+    assert len(quasi) == 12
+    assert "Sex" in quasi
