@@ -88,6 +88,10 @@ def run_init(options: argparse.Namespace) -> str:
     path = Path(options.file)
     if not path.exists():
         raise InvalidJob(f"FILE {path}: not found; its path is relative to the working directory")
+    if path.is_dir():
+        raise InvalidJob(
+            f"FILE {path}: is a folder; draft by one of its files, and name the folder in source.path then"
+        )
     name = options.name or _stem(path)
     target = Path(options.output or f"{job_name(name)}.yaml")
     check_target(target)

@@ -52,6 +52,11 @@ def run_job(options: argparse.Namespace) -> int:
             "approval: the job's releases wait for somebody's approval, which only a run in Airflow can ask for; run "
             "its DAG, or try the job by `airflow-anon check`, which releases nothing"
         )
+    if any(source.conn_id is not None for source in job.sources):
+        raise InvalidJob(
+            "source: is of a connection, which only a run in Airflow reads; run its DAG, or try the job by "
+            "`airflow-anon check`, which releases nothing"
+        )
     target: str | None = options.output or (None if job.output is None else job.output.path)
     if target is None:
         raise InvalidJob("output: the job names no path; add one, or give --output DIR")

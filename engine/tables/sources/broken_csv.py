@@ -15,7 +15,7 @@ from engine.errors import unreadable
 from engine.tables.sources.csv_form import UTF_8
 
 _NO_TEXT = re.compile(r"In CSV column #(\d+): .*invalid UTF8")
-_SAVE = "save the file as UTF-8, or name its encoding, such as source: {encoding: cp1252}"
+_SAVE = "save the file as UTF-8, or name its encoding, such as source: {encoding: cp1252} (init: --encoding)"
 _MARKS = (b"\xff\xfe", b"\xfe\xff")
 """Bytes with which a file of UTF-16 begins."""
 _OTHER_KINDS = {
@@ -112,7 +112,7 @@ def _of_beginning(path: Path, read: pa.csv.ReadOptions) -> str | None:
     if other is not None:
         return other
     if begins[:2] in _MARKS and read.encoding == UTF_8:
-        return "is UTF-16 text; save it as UTF-8, or say source: {encoding: utf-16}"
+        return "is UTF-16 text; save it as UTF-8, or say source: {encoding: utf-16} (init: --encoding)"
     if begins and len(begins) < _LONGEST_HEADER and not {*b"\r\n"} & {*begins}:
         return "is one line without an end, and has no record; end the header with a line break if that is right"
     return None

@@ -80,7 +80,11 @@ INVALID = {
     "unknown key": ({"sauce": {}}, None, "sauce: unknown key 'sauce', did you mean 'source'?"),
     "limit": ({"suppression_limit": 2}, None, "suppression_limit"),
     "no source": ({"source": {"path": "nowhere.csv"}}, None, "nowhere.csv: not found"),
-    "connection": ({"source": {"conn_id": "w", "table": "t"}}, None, "source: names no path"),
+    "connection": (
+        {"source": {"conn_id": "w", "table": "t"}},
+        None,
+        "source: is of a connection, which only a run in Airflow reads; run its DAG",
+    ),
     "no output": ({"output": None}, None, "give --output DIR"),
     "address": ({"output": {"path": "s3://share/x"}}, None, "only folders of this machine"),
     "delimiter": ({"source": {"path": "people.csv", "delimiter": ";"}}, None, "holds none of the job's columns"),

@@ -128,6 +128,7 @@ def test_what_is_no_title(tmp_path, text, options):
 REFUSED = {
     "nothing": ((), "name a FILE, or --conn"),
     "missing": (("none.csv",), "none.csv: not found"),
+    "folder": ((".",), "is a folder; draft by one of its files, and name the folder in source.path then"),
     "another kind": (("stays.xlsx",), "must end in .csv"),
     "rows": (("stays.csv", "--rows", "0"), "--rows 0: must be 1 or more"),
     "delimiter": (("stays.csv", "--delimiter", "ab"), "one ASCII character"),
