@@ -159,7 +159,7 @@ def _line(error: dict[str, Any], keys: list[str], document: Mapping[str, Any], k
     elif error["type"] == "missing":
         text = _missing(error, kind)
     else:
-        text = _text(error, keys)
+        text = _text(error, keys, kind)
     return f"{path}: {text}" if path else text
 
 
@@ -188,11 +188,14 @@ def _short(text: str, longest: int = _LONGEST) -> str:
     return text if len(text) <= longest else text[:longest] + "..."
 
 
-def _text(error: dict[str, Any], keys: list[str]) -> str:
+def _text(error: dict[str, Any], keys: list[str], kind: type[BaseModel]) -> str:
     context = error.get("ctx", {})
     if error["type"] == "extra_forbidden":
         key = _short(str(error["loc"][-1]))
-        return f"unknown key {key!r}, {_hint(key, keys) or 'remove it'}"
+        here = sorted({name for model in _models_at(kind, error["loc"][:-1]) for name in _names(model)})
+        # a key of another place is none here, whatever looks like it there
+        near = _hint(key, here) or (None if key in keys else _hint(key, keys))
+        return f"unknown key {key!r}, {near or 'remove it'}"
     if error["type"] == "union_tag_invalid":
         tags = context["expected_tags"]
         return (
@@ -390,23 +393,24 @@ def _limits(kind: Any, place: Sequence[Any]) -> Iterator[dict[str, Any]]:
 
 
 def _fields(kind: Any, place: Sequence[Any]) -> Iterator[FieldInfo]:
-    """Yield each key that may stand at a place; positions in lists lead nowhere, tags to their kind."""
+    """Yield each key that may stand at a place."""
+    for model in _models_at(kind, place[:-1]) if place else ():
+        yield from (field for name, field in model.model_fields.items() if place[-1] in (name, field.alias))
+
+
+def _models_at(kind: Any, place: Sequence[Any]) -> Iterator[type[BaseModel]]:
+    """Yield the models whose keys may stand at a place; positions in lists lead nowhere, tags to their kind."""
     if not place:
+        yield from _models(kind)
         return
-    fields = [
-        field
-        for model in _models(kind)
-        for name, field in model.model_fields.items()
-        if place[0] in (name, field.alias)
-    ]
-    for field in fields:
-        if len(place) == 1:
-            yield field
-        yield from _fields(field.annotation, place[1:])
-    if not fields:
-        tagged = [model for model in _models(kind) if place[0] in _tags(model)]
-        for one in tagged or [kind]:
-            yield from _fields(one, place[1:])
+    fields = list(_fields(kind, place[:1]))
+    tagged = [model for model in _models(kind) if place[0] in _tags(model)]
+    for one in [field.annotation for field in fields] or tagged or [kind]:
+        yield from _models_at(one, place[1:])
+
+
+def _names(model: type[BaseModel]) -> list[str]:
+    return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def _tags(model: type[BaseModel]) -> set[str]:

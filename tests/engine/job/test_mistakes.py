@@ -236,3 +236,17 @@ def test_the_general_limit_of_counts_is_told_only_to_those_who_are_above_it():
     assert refusal(privacy=[{"model": "k-anonymity", "k": 1}]).endswith("privacy.0.k: must be at least 2, and is 1")
     told = refusal(privacy=[{"model": "k-anonymity", "k": 10**15 + 1}])
     assert "privacy.0.k: must be at least 2 and at most 1000000000000000, and is" in told
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"attribute": {}}, "attribute: unknown key 'attribute', did you mean 'attributes'?"),
+        ({"privacy": [{"model": "k-anonymity", "k": 5, "attribute": "sex"}]}, "unknown key 'attribute', remove it"),
+        ({"source": {"pth": "stays.csv"}}, "source.pth: unknown key 'pth', did you mean 'path'?"),
+        # levels are searched for, and those of a builder are no key of a column
+        ({"attributes": {"age": {"role": "sensitive", "levels": [1]}}}, "unknown key 'levels', remove it"),
+    ],
+)
+def test_a_hint_is_a_key_of_the_same_place(changes, text):
+    assert text in refusal(**changes)
