@@ -34,10 +34,12 @@ def no_solution_text(job: Job, problem: Problem, *, exact: bool) -> Message:
     satisfying = f"satisfies {models} while suppressing at most {most}{within}"
     few = too_few(job, problem)
     nearest = farthest_criterion(job, problem) if few is None else f"; {few}"
+    # where nothing would be kept no limit helps
+    limited = not nearest.endswith(f" suppresses {_ALL}")
     if job.policy is not None:
-        changes = _MORE if few else f"use a policy of less risk, or {_changes(job)}"
+        changes = _MORE if few else f"use a policy of less risk, or {_changes(job, limited=limited)}"
         return Message(f"the policy does not do: no transformation by it {satisfying}{nearest}; {changes}")
-    changes = _MORE if few else _changes(job, problem)
+    changes = _MORE if few else _changes(job, problem, limited=limited)
     none = "no transformation of the table"
     if exact or few:
         return Message(f"{none} {satisfying}{nearest}; {changes}")
@@ -77,17 +79,18 @@ def too_few(job: Job, problem: Problem) -> str | None:
     return None if present >= least else f"the table has fewer {kind} than the {least} that a class must have"
 
 
-def _changes(job: Job, problem: Problem | None = None) -> str:
-    """Say what may be allowed; what is at its limit already is left out."""
+def _changes(job: Job, problem: Problem | None = None, *, limited: bool) -> str:
+    """Say what may be allowed; what is at its limit already is left out. `limited`: by suppression alone."""
     found = []
     if problem is not None:
         last = [hierarchy.level_count - 1 for hierarchy in problem.table.hierarchies]
         found += ["higher maximum_level"] if tuple(last) != tuple(problem.lattice.high) else []
-    found += ["a higher suppression_limit"] if job.suppression_limit < 1 else []
+    found += ["a higher suppression_limit"] if limited and job.suppression_limit < 1 else []
     allowed = ", ".join(found)
     return f"allow {allowed} or a weaker model" if found else "use a weaker model"
 
 
+_ALL = "all of them"
 _MORE = "use a weaker model, or a table of more of them"
 
 
@@ -111,7 +114,7 @@ def _share(job: Job, table: FrequencyTable, rows: NDArray[np.int64]) -> str:
     kept = np.setdiff1d(np.arange(table.counts.size), rows)
     left = table.records - suppressed
     if not left:
-        return "all of them"
+        return _ALL
     if suppressed < smallest:
         return f"fewer than {smallest} of them"
     if _has_few_persons(job, table, rows):

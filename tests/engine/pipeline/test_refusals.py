@@ -148,6 +148,8 @@ def test_a_refusal_names_the_criterion_that_is_farthest(changes, told):
     assert told in str(refused.value)
     share = "fewer than 11" if "suppression_limit" in changes else "all"
     assert f"suppresses {share} of them" in str(refused.value)
+    # where no record is kept, a higher limit is no remedy
+    assert ("higher suppression_limit" in str(refused.value)) == (share != "all")
 
 
 def test_a_refusal_does_not_tell_how_few_records_would_be_left():
