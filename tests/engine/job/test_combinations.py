@@ -27,6 +27,7 @@ JOB = {
 
 
 PARTS = {
+    "tables": {"subject": "mrn"},
     "subject": {"subject": "mrn"},
     "sample": {"sample": {"fraction": 0.5}},
     "pseudonymize": {"attributes": {"stay": {"role": "identifying", "action": "pseudonymize", "key_file": "a.key"}}},
@@ -59,10 +60,25 @@ def joined(first, second):
     return made
 
 
+def in_two_tables(job):
+    """Write a job of one table as one of two, of which the first has the ages."""
+    columns, rest = job["attributes"], {key: job[key] for key in job if key not in {"source", "attributes"}}
+    stays = {name: column for name, column in columns.items() if name != "age"}
+    persons = {name: columns[name] for name in ("mrn", "age")}
+    tables = {"person": persons, "stay": stays}
+    return {
+        **rest,
+        "tables": {
+            name: {"source": {"path": f"{name}.csv"}, "attributes": attributes} for name, attributes in tables.items()
+        },
+    }
+
+
 def is_refused(*names):
     job = JOB
     for name in names:
         job = joined(job, PARTS[name])
+    job = in_two_tables(job) if "tables" in names else job
     try:
         load_job(job if "subject" in job else {**job, "unit": "record"})
     except InvalidJob:
