@@ -292,9 +292,14 @@ def test_a_full_disk_is_one_so_that_the_task_is_tried_again(tmp_path):
     file = VaultFile(tmp_path / "vault.sqlite")
     with file.writing() as run:
         run("CREATE TABLE some (content BLOB)")
-    with pytest.raises(OSError, match="No space left on device") as caught, file.writing() as run:
-        run("PRAGMA max_page_count = 3")
-        run("INSERT INTO some VALUES (:content)", content=bytes(100_000))
+
+    def fill():
+        with file.writing() as run:
+            run("PRAGMA max_page_count = 3")
+            run("INSERT INTO some VALUES (:content)", content=bytes(100_000))
+
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        fill()
     assert caught.value.errno == errno.ENOSPC
     with file.writing() as run:
         assert run("SELECT count(*) FROM some") == [(0,)]
