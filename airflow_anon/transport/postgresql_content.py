@@ -8,12 +8,12 @@ record of a release.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airflow_anon.transport.connection import names_of
-from airflow_anon.transport.postgresql_copy import copied
+from airflow_anon.transport.postgresql_copy import copied, driver_errors, driver_of
 from airflow_anon.transport.relation import Relation, describe
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def add_content(connection: Connection, name: str, schema: str | None, content: 
     question = _question(connection, name, schema, content)
     if question is None:
         return False
-    with _errors(connection, question.sql):
+    with driver_errors(connection, question.sql):
         _COPIES[connection.dialect.driver](
             connection, question.sql, lambda text: content.add_coded(_coded(text, question.readings))
         )
@@ -102,7 +102,10 @@ def read_content(
 
 
 def _read(connection: Connection, question: _Question, content: ContentHash) -> Iterator[Sequence[Coded]]:
-    with _errors(connection, question.sql), closing(copied(_driver(connection), question.sql, BATCH_BYTES)) as parts:
+    with (
+        driver_errors(connection, question.sql),
+        closing(copied(driver_of(connection), question.sql, BATCH_BYTES)) as parts,
+    ):
         for part in parts:
             coded = _coded(part, question.readings)
             content.add_coded(coded)
@@ -130,25 +133,6 @@ def _question(connection: Connection, name: str, schema: str | None, content: Co
     columns = (reading.sql.format(names.quote(column)) for reading, column in zip(readings, content.kinds, strict=True))
     records = f"SELECT {', '.join(columns)} FROM {relation.from_clause(names)}"
     return _Question(f"COPY ({records}) TO STDOUT (FORMAT csv, FORCE_QUOTE *, ENCODING 'UTF8')", readings)
-
-
-@contextmanager
-def _errors(connection: Connection, asked: str) -> Iterator[None]:
-    """Let errors of the driver be those of SQLAlchemy."""
-    import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
-
-    errors = connection.dialect.loaded_dbapi.Error
-    try:
-        yield
-    except errors as problem:
-        raise sa.exc.DBAPIError.instance(
-            asked, None, problem, errors, hide_parameters=True, dialect=connection.dialect
-        ) from problem
-
-
-def _driver(connection: Connection) -> Any:
-    """Return the connection of the driver."""
-    return connection.connection.driver_connection
 
 
 def _coded(text: bytes | bytearray, readings: Sequence[_Reading]) -> Sequence[Coded]:
@@ -200,14 +184,14 @@ class _Parts:
 
 
 def _copied(connection: Connection, asked: str, take: Callable[[bytearray], None]) -> None:
-    with closing(copied(_driver(connection), asked, BATCH_BYTES)) as parts:
+    with closing(copied(driver_of(connection), asked, BATCH_BYTES)) as parts:
         for part in parts:
             take(part)
 
 
 def _copied_by_psycopg2(connection: Connection, asked: str, take: Callable[[bytearray], None]) -> None:
     parts = _Parts(take)
-    with closing(_driver(connection).cursor()) as cursor:
+    with closing(driver_of(connection).cursor()) as cursor:
         cursor.copy_expert(asked, parts, BATCH_BYTES)
     parts.end()
 

@@ -1,19 +1,21 @@
-"""COPY to the client over psycopg, without a step of Python's iterators for each record: half of what those take.
+"""COPY over psycopg: to the client without a step of Python's iterators for each record, which takes half the time.
 
 In: a connection of psycopg within a transaction, and a COPY … TO STDOUT. Out: its text in parts of whole records, since
-libpq gives out one record at a time (PostgreSQL documentation, PQgetCopyData).
+libpq gives out one record at a time (PostgreSQL documentation, PQgetCopyData); with errors as those of SQLAlchemy.
 """
 
 from __future__ import annotations
 
 import selectors
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import psycopg
     from psycopg.pq import PGconn
     from psycopg.pq.abc import PGresult
+    from sqlalchemy import Connection
 
 
 def copied(connection: psycopg.Connection, asked: str, part_bytes: int) -> Iterator[bytearray]:
@@ -88,8 +90,10 @@ def _stop(pgconn: PGconn) -> None:
 
     try:
         pgconn.get_cancel().cancel()
-        while pgconn.get_copy_data(0)[0] > 0:
-            pass
+        # of a COPY whose text was given out whole there is none in progress
+        with suppress(OperationalError):
+            while pgconn.get_copy_data(0)[0] > 0:
+                pass
         _rest(pgconn)
     except OperationalError:  # the connection is lost, and the statement ends with it
         return
@@ -98,3 +102,22 @@ def _stop(pgconn: PGconn) -> None:
 def _rest(pgconn: PGconn) -> None:
     while pgconn.get_result() is not None:
         pass
+
+
+@contextmanager
+def driver_errors(connection: Connection, asked: str) -> Iterator[None]:
+    """Let errors of the driver be those of SQLAlchemy."""
+    import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+    errors = connection.dialect.loaded_dbapi.Error
+    try:
+        yield
+    except errors as problem:
+        raise sa.exc.DBAPIError.instance(
+            asked, None, problem, errors, hide_parameters=True, dialect=connection.dialect
+        ) from problem
+
+
+def driver_of(connection: Connection) -> Any:
+    """Return the connection of the driver."""
+    return connection.connection.driver_connection

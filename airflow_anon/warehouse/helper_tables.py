@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from airflow_anon.share.sql_grants import refuse_other_owner
 from airflow_anon.share.sql_types import sql_type
 from airflow_anon.transport.connection import names_of, run_plain
+from airflow_anon.warehouse import postgresql_bulk
 from airflow_anon.warehouse.read_parts import BATCH_ROWS
 
 if TYPE_CHECKING:
@@ -67,11 +68,17 @@ class HelperTables:
 
     def fill(self, table: sa.Table, rows: Sequence[Sequence[Any]], key: Sequence[str]) -> None:
         """Write rows into a table that is looked up by a key."""
+        if self._connection.dialect.driver == postgresql_bulk.DRIVER:
+            postgresql_bulk.copy_rows(self._connection, table, rows)
+        else:
+            self._insert(table, rows)
+        self.filled(table, key)
+
+    def _insert(self, table: sa.Table, rows: Sequence[Sequence[Any]]) -> None:
         names = [column.name for column in table.c]
         for start in range(0, len(rows), BATCH_ROWS):
             part = [dict(zip(names, row, strict=True)) for row in rows[start : start + BATCH_ROWS]]
             self._connection.execute(table.insert(), part)
-        self.filled(table, key)
 
     def _made(self, table: sa.Table) -> sa.Table:
         table.create(self._connection)

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from airflow_anon.warehouse import statements
-from airflow_anon.warehouse.read_parts import array_of, read_parts
+from airflow_anon.warehouse.read_parts import array_of, read_numbers, read_parts
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -67,8 +67,7 @@ class NumberedValues:
             asked = statements.counts_of(statements.codes_of(records, numbers, weights, *also))
         else:
             asked = statements.codes_of(stage, numbers, weights, *also, "records")
-        for rows in read_parts(self._connection, asked, columns):
-            told = [np.array(cells, np.int64) for cells in zip(*rows, strict=True)]
+        for told in read_numbers(self._connection, asked, columns):
             arrays = []
             for place, name in enumerate(columns):
                 number, weight = statements.stride_of(weights, place)

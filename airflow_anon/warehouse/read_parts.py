@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from airflow_anon.warehouse import postgresql_bulk
 from engine import InvalidData
 
 if TYPE_CHECKING:
@@ -42,6 +45,23 @@ def read_parts(
         if rows is None:
             return
         yield rows
+
+
+def read_numbers(
+    connection: Connection, asked: sa.Select[Any], columns: Sequence[str]
+) -> Iterator[Sequence[NDArray[np.int64]]]:
+    """Read an answer of whole numbers, none missing, about some columns in parts; yield its columns.
+
+    Raises
+    ------
+    InvalidData
+        As of `read_parts`.
+    """
+    if connection.dialect.driver == postgresql_bulk.DRIVER:
+        yield from postgresql_bulk.copied_numbers(connection, asked)
+        return
+    for rows in read_parts(connection, asked, columns):
+        yield [np.array(cells, np.int64) for cells in zip(*rows, strict=True)]
 
 
 def array_of(cells: Sequence[Any], field: pa.Field) -> pa.Array:

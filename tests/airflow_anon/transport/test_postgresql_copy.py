@@ -54,6 +54,12 @@ def test_who_stops_early_can_ask_again(connection):
     assert goes_on(connection)
 
 
+def test_who_stops_at_the_last_part_can_ask_again(connection):
+    with contextlib.closing(copied(connection, "COPY (SELECT 1) TO STDOUT", 1 << 20)) as parts:
+        assert next(parts) == b"1\n"
+    assert goes_on(connection)
+
+
 def test_a_statement_that_is_refused_is_an_error_of_the_driver(connection):
     with pytest.raises(psycopg.errors.UndefinedTable):
         list(copied(connection, "COPY nothing TO STDOUT", 1))
