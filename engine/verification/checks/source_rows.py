@@ -130,6 +130,6 @@ def _counted(
     """Return the records of each cell and value; an empty text counts as missing, as CSV files have no other form."""
     plain = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
     pairs = pa.table({"cell": pa.array(cells), "value": plain, "records": pa.array(records)})
-    found = pairs.group_by(["cell", "value"]).aggregate([("records", "sum")])
+    found = pairs.group_by(["cell", "value"], use_threads=False).aggregate([("records", "sum")])
     keys = zip(found["cell"].to_pylist(), found["value"].to_pylist(), strict=True)
     return dict(zip(keys, found["records_sum"].to_pylist(), strict=True))

@@ -340,21 +340,17 @@ DIVERSE = {"model": "l-diversity", "variant": "distinct", "attribute": "diagnosi
 @pytest.mark.parametrize(
     ("age", "limit", "model", "changes"),
     [
-        (
-            {"maximum_level": 1},
-            0.5,
-            DIVERSE,
-            "; allow higher maximum_level, a higher suppression_limit or a weaker model",
-        ),
-        ({"maximum_level": 2}, 0.5, DIVERSE, "; allow a higher suppression_limit or a weaker model"),
-        ({}, 0.0, DIVERSE, "; allow a higher suppression_limit or a weaker model"),
+        # no class has three values, so that no limit would keep a record
+        ({"maximum_level": 1}, 0.5, DIVERSE, "; allow higher maximum_level or a weaker model"),
+        ({"maximum_level": 2}, 0.5, DIVERSE, "; use a weaker model"),
+        ({}, 0.0, DIVERSE, "; use a weaker model"),
         (
             {},
             0.0,
             {"model": "k-anonymity", "k": 41},
             "; the table has fewer records than the 41 that a class must have; ",
         ),
-        ({"maximum_level": 1}, 0.5, {"model": "k-anonymity", "k": 40}, "; allow higher maximum_level, "),
+        ({"maximum_level": 1}, 0.5, {"model": "k-anonymity", "k": 40}, "; allow higher maximum_level or "),
     ],
 )
 def test_only_what_may_help_is_advised(age, limit, model, changes):
