@@ -68,7 +68,7 @@ class HelperTables:
 
     def fill(self, table: sa.Table, rows: Sequence[Sequence[Any]], key: Sequence[str]) -> None:
         """Write rows into a table that is looked up by a key."""
-        if self._connection.dialect.driver == postgresql_bulk.DRIVER:
+        if postgresql_bulk.serves(self._connection):
             postgresql_bulk.copy_rows(self._connection, table, rows)
         else:
             self._insert(table, rows)

@@ -24,9 +24,13 @@ from airflow_anon.transport.postgresql_copy import copied, driver_errors, driver
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-DRIVER = "psycopg"
-"""The driver whose connection can do this."""
 PART_BYTES = 1 << 22
+
+
+def serves(connection: Connection) -> bool:
+    """Return whether a connection can do this."""
+    dialect = connection.dialect
+    return dialect.name == "postgresql" and dialect.driver == "psycopg"
 
 
 def copied_numbers(connection: Connection, asked: sa.Select[Any]) -> Iterator[list[NDArray[np.int64]]]:

@@ -57,7 +57,7 @@ def read_numbers(
     InvalidData
         As of `read_parts`.
     """
-    if connection.dialect.driver == postgresql_bulk.DRIVER:
+    if postgresql_bulk.serves(connection):
         yield from postgresql_bulk.copied_numbers(connection, asked)
         return
     for rows in read_parts(connection, asked, columns):
