@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 from sqlalchemy.dialects import postgresql
 
 from airflow_anon.transport.connection import names_of
+from airflow_anon.transport.postgresql_content import BATCH_BYTES
 from airflow_anon.transport.postgresql_copy import copied, driver_errors, driver_of
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-PART_BYTES = 1 << 22
 
 
 def serves(connection: Connection) -> bool:
@@ -49,7 +48,7 @@ def copied_numbers(connection: Connection, asked: sa.Select[Any]) -> Iterator[li
     types = pc.ConvertOptions(column_types=dict.fromkeys(names, pa.int64()))
     with (
         driver_errors(connection, statement),
-        closing(copied(driver_of(connection), statement, PART_BYTES)) as parts,
+        closing(copied(driver_of(connection), statement, BATCH_BYTES)) as parts,
     ):
         for part in parts:
             options = pc.ReadOptions(column_names=names, block_size=len(part) + 1, use_threads=False)
