@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airflow_anon.transport.connection import names_of
-from airflow_anon.transport.postgresql_copy import copied, driver_errors, driver_of
+from airflow_anon.transport.postgresql_copy import copied, driver_errors, driver_of, serves
 from airflow_anon.transport.relation import Relation, describe
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def read_content(
     DBAPIError
         As of `add_content`.
     """
-    if connection.dialect.driver != "psycopg":
+    if not serves(connection):
         return None
     question = _question(connection, name, schema, content)
     return None if question is None else _read(connection, question, content)

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
+def serves(connection: Connection) -> bool:
+    """Return whether a connection is one of psycopg to PostgreSQL, so that `copied` reads over it."""
+    dialect = connection.dialect
+    return dialect.name == "postgresql" and dialect.driver == "psycopg"
+
+
 def copied(connection: psycopg.Connection, asked: str, part_bytes: int) -> Iterator[bytearray]:
     """Yield the text, in parts of at least so many bytes but for the last one.
 

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 
 from airflow_anon.share.sql_grants import refuse_other_owner
 from airflow_anon.share.sql_types import sql_type
+from airflow_anon.transport import postgresql_copy
 from airflow_anon.transport.connection import names_of, run_plain
 from airflow_anon.warehouse import postgresql_bulk
 from airflow_anon.warehouse.read_parts import BATCH_ROWS
@@ -68,7 +69,7 @@ class HelperTables:
 
     def fill(self, table: sa.Table, rows: Sequence[Sequence[Any]], key: Sequence[str]) -> None:
         """Write rows into a table that is looked up by a key."""
-        if postgresql_bulk.serves(self._connection):
+        if postgresql_copy.serves(self._connection):
             postgresql_bulk.copy_rows(self._connection, table, rows)
         else:
             self._insert(table, rows)

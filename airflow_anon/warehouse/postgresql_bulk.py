@@ -26,12 +26,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
-def serves(connection: Connection) -> bool:
-    """Return whether a connection can do this."""
-    dialect = connection.dialect
-    return dialect.name == "postgresql" and dialect.driver == "psycopg"
-
-
 def copied_numbers(connection: Connection, asked: sa.Select[Any]) -> Iterator[list[NDArray[np.int64]]]:
     """Yield the columns of an answer, part by part.
 

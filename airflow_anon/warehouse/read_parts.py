@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from airflow_anon.transport import postgresql_copy
 from airflow_anon.warehouse import postgresql_bulk
 from engine import InvalidData
 
@@ -57,7 +58,7 @@ def read_numbers(
     InvalidData
         As of `read_parts`.
     """
-    if postgresql_bulk.serves(connection):
+    if postgresql_copy.serves(connection):
         yield from postgresql_bulk.copied_numbers(connection, asked)
         return
     for rows in read_parts(connection, asked, columns):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from operator import itemgetter
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,9 +34,7 @@ def no_solution_text(job: Job, problem: Problem, *, exact: bool) -> Message:
     most = f"{100 * job.suppression_limit:.4g}% of its records"
     satisfying = f"satisfies {models} while suppressing at most {most}{within}"
     few = too_few(job, problem)
-    nearest = farthest_criterion(job, problem) if few is None else f"; {few}"
-    # where nothing would be kept no limit helps
-    limited = not nearest.endswith(f" suppresses {_ALL}")
+    nearest, limited = _farthest_criterion(job, problem) if few is None else _Farthest(f"; {few}", leaves_some=True)
     if job.policy is not None:
         changes = _MORE if few else f"use a policy of less risk, or {_changes(job, limited=limited)}"
         return Message(f"the policy does not do: no transformation by it {satisfying}{nearest}; {changes}")
@@ -90,11 +89,17 @@ def _changes(job: Job, problem: Problem | None = None, *, limited: bool) -> str:
     return f"allow {allowed} or a weaker model" if found else "use a weaker model"
 
 
-_ALL = "all of them"
 _MORE = "use a weaker model, or a table of more of them"
 
 
-def farthest_criterion(job: Job, problem: Problem) -> str:
+class _Farthest(NamedTuple):
+    """The farthest criterion, as a part of a sentence, and whether it leaves any record: else no limit helps."""
+
+    text: str
+    leaves_some: bool
+
+
+def _farthest_criterion(job: Job, problem: Problem) -> _Farthest:
     """Tell which criterion suppresses most records at the highest levels allowed, and about which share."""
     judged = []
     for place, model in enumerate(problem.models):
@@ -103,9 +108,10 @@ def farthest_criterion(job: Job, problem: Problem) -> str:
             judged.append((int(problem.table.counts[rows].sum()), -place, model.describe(), rows))
     suppressed, _, criterion, rows = max(judged, key=itemgetter(0, 1), default=(0, 0, "", np.empty(0, np.int64)))
     if suppressed <= problem.limit:
-        return "; at the highest levels allowed no criterion alone suppresses more than that"
+        return _Farthest("; at the highest levels allowed no criterion alone suppresses more than that", True)
     share = _share(job, problem.table, rows)
-    return f"; the farthest from it is {criterion}: even at the highest levels allowed it suppresses {share}"
+    told = f"; the farthest from it is {criterion}: even at the highest levels allowed it suppresses {share}"
+    return _Farthest(told, suppressed < problem.table.records)
 
 
 def _share(job: Job, table: FrequencyTable, rows: NDArray[np.int64]) -> str:
@@ -114,7 +120,7 @@ def _share(job: Job, table: FrequencyTable, rows: NDArray[np.int64]) -> str:
     kept = np.setdiff1d(np.arange(table.counts.size), rows)
     left = table.records - suppressed
     if not left:
-        return _ALL
+        return "all of them"
     if suppressed < smallest:
         return f"fewer than {smallest} of them"
     if _has_few_persons(job, table, rows):
