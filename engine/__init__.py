@@ -55,10 +55,11 @@ if TYPE_CHECKING:
     from engine.pipeline.formats import compared_formats
     from engine.pipeline.notes import column_notes
     from engine.pipeline.read_release import read_release
-    from engine.pipeline.release import check_manifest, write_manifest
+    from engine.pipeline.release import MOST_OF_A_MANIFEST, check_manifest, write_manifest
     from engine.pipeline.release_metrics import Metrics, release_metrics
     from engine.pipeline.result import Result
     from engine.pipeline.run import run
+    from engine.regular_file import open_regular
     from engine.series.evidence import SeriesEvidence, evidence_in
     from engine.tables.altered.row_cap import RowsBeyond
     from engine.tables.release_files import DATA as DATA_FILE
@@ -98,6 +99,7 @@ _HOMES = {
     "MAKE_ONE": "key_file",
     "MANIFEST": "tables.release_files",
     "Message": "message",
+    "MOST_OF_A_MANIFEST": "pipeline.release",
     "Metrics": "pipeline.release_metrics",
     "NoSolution": "errors",
     "PersonCounts": "backends.warehouse",
@@ -143,6 +145,7 @@ _HOMES = {
     "key_places": "job.keys",
     "load_job": "job.job",
     "open_key": "job.keys",
+    "open_regular": "regular_file",
     "open_series": "job.open_series",
     "keep_drift_facts": "pipeline.drift_file",
     "keeping_refused_drift": "pipeline.drift_file",
@@ -166,6 +169,7 @@ __all__ = [
     "JOB_FILE",
     "MAKE_ONE",
     "MANIFEST",
+    "MOST_OF_A_MANIFEST",
     "RELEASE_KEY_BYTES",
     "REPORT_FILE",
     "SHORTEST_KEY",
@@ -233,6 +237,7 @@ __all__ = [
     "key_places",
     "load_job",
     "open_key",
+    "open_regular",
     "open_series",
     "read_release",
     "recount",

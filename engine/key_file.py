@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.errors import InvalidJob, is_full
+from engine.regular_file import NotRegular, open_regular
 
 SHORTEST = 32
 """Bytes of the shortest key. The id of a key lets a short one be found by trial."""
@@ -64,6 +65,8 @@ class KeyFile:
             if make and not self.path.exists():
                 made = self._make()
             content = self._content()
+        except NotRegular:
+            raise InvalidJob(f"{self._named}: is not a file; remove it") from None
         except OSError as problem:
             if is_full(problem):
                 raise
@@ -75,11 +78,8 @@ class KeyFile:
         return f"{self.what}, file {self.path}"
 
     def _content(self) -> bytes:
-        # A pipe must not block the task.
-        with os.fdopen(os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        with open_regular(self.path) as file:
             found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode):
-                raise InvalidJob(f"{self._named}: is not a file; remove it")
             if found.st_uid not in (0, os.geteuid()):
                 raise InvalidJob(
                     f"{self._named}: belongs to user {found.st_uid}, who can read it; it must belong to user "

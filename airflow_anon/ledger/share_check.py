@@ -6,19 +6,18 @@ so that a document cannot name a file outside its release's folder.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
-import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from airflow_anon.ledger.expected_file import ADDED, CHANGED, MATCHES, MISSING, UNREACHABLE, Expected
 from airflow_anon.ledger.released_places import places_of
 from airflow_anon.transport.object_store import is_in_store
 from airflow_anon.transport.release_files import MANIFEST
+from engine import open_regular
 
 HARMS = (CHANGED, MISSING, ADDED)
 """States that somebody made after the release."""
@@ -141,33 +140,21 @@ def _affordable(expected: Mapping[str, Expected], most_bytes: int | None) -> set
 def _compared(folder: Path, entry: Expected, hashed: bool) -> str:
     """Return the state of an existing file; its size is compared first."""
     try:
-        with _opened(folder / entry.name) as handle:
-            facts = os.fstat(handle)
-            if not stat.S_ISREG(facts.st_mode) or entry.size not in (None, facts.st_size):
-                return CHANGED
-            return CHANGED if hashed and _sha256(handle) != entry.sha256 else MATCHES
+        with open_regular(folder / entry.name, follow_links=False) as file:
+            fits = entry.fits(os.fstat(file.fileno()).st_size)
+            return MATCHES if fits and (not hashed or _sha256(file) == entry.sha256) else CHANGED
     except FileNotFoundError:
         return MISSING
     except PermissionError:
         return UNREACHABLE
     except OSError:
-        # A link, which is not followed, or a socket.
+        # a link, which is not followed, or no regular file
         return CHANGED
 
 
-@contextlib.contextmanager
-def _opened(path: Path) -> Iterator[int]:
-    # Without O_NONBLOCK, opening a named pipe in place of the file would block.
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        yield handle
-    finally:
-        os.close(handle)
-
-
-def _sha256(handle: int) -> str:
+def _sha256(file: BinaryIO) -> str:
     digest = hashlib.sha256()
-    while block := os.read(handle, _BLOCK_BYTES):
+    while block := file.read(_BLOCK_BYTES):
         digest.update(block)
     return digest.hexdigest()
 

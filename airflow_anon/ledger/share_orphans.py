@@ -16,6 +16,7 @@ from airflow_anon.ledger.standing import WITHDRAWN
 from airflow_anon.transport.address import parent_of
 from airflow_anon.transport.object_store import is_in_store
 from airflow_anon.transport.release_files import MANIFEST
+from engine import MOST_OF_A_MANIFEST, open_regular
 
 if TYPE_CHECKING:
     from airflow_anon.ledger.entry import Entry
@@ -121,7 +122,8 @@ def _is_release(folder: Path) -> bool:
     if folder.is_symlink() or folder.name.startswith(".") or not folder.is_dir():
         return False
     try:
-        return is_manifest((folder / MANIFEST).read_bytes())
+        with open_regular(folder / MANIFEST) as file:
+            return is_manifest(file.read(MOST_OF_A_MANIFEST))
     except OSError:
         return False
 

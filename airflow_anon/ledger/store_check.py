@@ -31,7 +31,7 @@ def differing(address: str, expected: Collection[Expected], hashed: Collection[s
 def _state(address: str, expected: Expected, size: int | None, hashed: bool) -> str:
     if size is None:
         return MISSING
-    if expected.size not in (None, size):
+    if not expected.fits(size):
         return CHANGED
     try:
         found = sha256_of(f"{address}/{expected.name}") if hashed else expected.sha256

@@ -29,6 +29,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 
+from engine import open_regular
+
 if TYPE_CHECKING:
     from engine import FingerprintKey
 
@@ -232,13 +234,9 @@ def _document(folder: Path) -> tuple[dict[str, Any], str]:
 
 
 def _opened(path: Path) -> IO[bytes]:
-    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW), "rb")
-    found = os.fstat(file.fileno())
-    if not stat.S_ISREG(found.st_mode):
-        file.close()
-        raise OSError
+    file = open_regular(path, follow_links=False)
     try:
-        _refuse_open(path, found)
+        _refuse_open(path, os.fstat(file.fileno()))
     except BaseException:
         file.close()
         raise

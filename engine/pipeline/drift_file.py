@@ -21,6 +21,7 @@ from typing_extensions import TypedDict
 
 from engine.errors import DriftRefused, InvalidJob, unreadable
 from engine.job.job import Job
+from engine.regular_file import NotRegular, open_regular
 from engine.tables.counting.drift_facts import Facts, keyed
 
 FORMAT = 1
@@ -206,10 +207,8 @@ def _read(path: Path) -> dict[str, Any] | None:
     """Return the `content` of a private file, None where it is no JSON; or None if there is no such file."""
     named = f"drift.facts, file {path}"
     try:
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        with open_regular(path) as file:
             mode = os.fstat(file.fileno()).st_mode
-            if not stat.S_ISREG(mode):
-                raise InvalidJob(f"{named}: is not a file; remove it")
             if mode & 0o077:
                 raise InvalidJob(
                     f"{named}: has mode {stat.S_IMODE(mode):04o}, must be closed to group and others; run `chmod 600`"
@@ -217,6 +216,8 @@ def _read(path: Path) -> dict[str, Any] | None:
             return {"content": json.loads(file.read())}
     except FileNotFoundError:
         return None
+    except NotRegular:
+        raise InvalidJob(f"{named}: is not a file; remove it") from None
     except OSError as problem:
         raise InvalidJob(f"{named}: cannot be read ({unreadable(problem)}); let who runs the job read it") from None
     except ValueError:

@@ -8,26 +8,35 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shutil
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from engine.errors import InvalidJob, VerificationFailed, is_full
 from engine.json_document import strict_json
 from engine.pipeline.exchange import exchanged, held
+from engine.regular_file import open_regular
 from engine.tables.release_files import MANIFEST
+
+MOST_OF_A_MANIFEST = 1 << 26
+"""Bytes. A larger one is not read: who may write into a folder must not fill the memory of whoever checks it."""
 
 
 def file_sha256(path: Path) -> str:
     """Hash a file, hexadecimal."""
     with path.open("rb") as file:
-        digest = hashlib.sha256()
-        while block := file.read(1 << 20):
-            digest.update(block)
+        return _sha256(file)
+
+
+def _sha256(file: BinaryIO) -> str:
+    digest = hashlib.sha256()
+    while block := file.read(1 << 20):
+        digest.update(block)
     return digest.hexdigest()
 
 
@@ -75,7 +84,7 @@ def check_manifest(folder: str | Path, sha256: str | None = None) -> dict[str, A
         The manifest is missing or was changed, or a file is missing, changed or not listed.
     """
     folder = Path(folder)
-    content = None if (folder / MANIFEST).is_symlink() else _content(folder / MANIFEST)
+    content = _manifest_of(folder)
     if content is None:
         raise VerificationFailed(f"{folder}: has no {MANIFEST}, so it is not a release")
     if sha256 is not None and hashlib.sha256(content).hexdigest() != sha256:
@@ -90,26 +99,29 @@ def check_manifest(folder: str | Path, sha256: str | None = None) -> dict[str, A
         odd = ", ".join(sorted(present ^ set(files)))
         raise VerificationFailed(f"{folder}: files and {MANIFEST} differ in {odd}; the folder was changed")
     for name, written in files.items():
-        if _fingerprint(folder / name) != written:
+        if not _is_as_written(folder / name, *written):
             raise VerificationFailed(
                 f"{folder / name}: does not match {MANIFEST}; the file was changed after it was written"
             )
     return manifest
 
 
-def _content(path: Path) -> bytes | None:
+def _manifest_of(folder: Path) -> bytes | None:
+    """Return the content of a manifest, or its beginning where that is no manifest's; None if there is none."""
     try:
-        return path.read_bytes()
+        with open_regular(folder / MANIFEST, follow_links=False) as file:
+            return file.read(MOST_OF_A_MANIFEST + 1)
     except OSError:
         return None
 
 
-def _fingerprint(path: Path) -> tuple[int, str] | None:
-    """Return size and hash; None if it is a link or not a readable file."""
+def _is_as_written(path: Path, size: Any, sha256: Any) -> bool:
+    """Whether a file has a size and a hash; one of another size is not read, since it may be of any size."""
     try:
-        return None if path.is_symlink() else (path.stat().st_size, file_sha256(path))
+        with open_regular(path, follow_links=False) as file:
+            return bool(os.fstat(file.fileno()).st_size == size and _sha256(file) == sha256)
     except OSError:
-        return None
+        return False
 
 
 @contextmanager
@@ -217,8 +229,8 @@ def _is_replaceable(folder: Path) -> bool:
         return False
     names = {path.name for path in folder.iterdir()}
     try:
-        return not names or names <= {MANIFEST, *strict_json((folder / MANIFEST).read_bytes())["files"]}
-    except (OSError, ValueError, KeyError, TypeError):
+        return not names or names <= {MANIFEST, *strict_json(_manifest_of(folder) or b"")["files"]}
+    except (ValueError, KeyError, TypeError):
         return False
 
 

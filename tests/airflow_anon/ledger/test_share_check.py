@@ -7,6 +7,7 @@ import shutil
 
 import pytest
 
+from airflow_anon.ledger import share_check
 from airflow_anon.ledger.share_check import check_files
 from tests.airflow_anon.ledger.releases import FILES, release
 
@@ -72,6 +73,15 @@ def test_a_file_that_is_a_link_or_no_file_is_a_change(published, tmp_path):
         path.rmdir() if path.is_dir() else path.unlink()
         make(path)
         assert states(document)["report.json"] == "changed"
+
+
+def test_a_manifest_that_is_too_long_for_one_is_not_read(published, monkeypatch):
+    """The entry has its hash, and not its size."""
+    document, folder = published
+    for name in ALL:
+        os.truncate(folder / name, 1 << 40)
+    monkeypatch.setattr(share_check, "_sha256", lambda _: pytest.fail("was read"))
+    assert set(states(document).values()) == {"changed"}
 
 
 def test_a_folder_that_is_gone_is_missing_and_a_share_that_is_gone_unreachable(published, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 
 import pytest
@@ -81,4 +82,12 @@ def test_a_manifest_that_is_nested_too_deeply_is_of_no_release(ledger, share):
     planted = share / "visits" / "release-9"
     planted.mkdir()
     (planted / "manifest.json").write_text("[" * 100_000)
+    assert orphans(share, ledger) == []
+
+
+def test_a_pipe_in_the_place_of_a_manifest_is_of_no_release(ledger, share):
+    """Who reads it would wait for ever."""
+    planted = share / "visits" / "release-9"
+    planted.mkdir()
+    os.mkfifo(planted / "manifest.json")
     assert orphans(share, ledger) == []

@@ -87,9 +87,10 @@ def test_any_changed_byte_is_detected(tmp_path_factory, data):
         lambda path: path.write_bytes(path.read_bytes() + b" "),
         lambda path: path.rename(path.with_name("other")),
         lambda path: (path.unlink(), path.mkdir()),
+        lambda path: (path.unlink(), os.mkfifo(path)),
         lambda path: (path.rename(path.parent.parent / "away"), path.symlink_to(path.parent.parent / "away")),
     ],
-    ids=["removed", "longer", "renamed", "folder", "link"],
+    ids=["removed", "longer", "renamed", "folder", "pipe", "link"],
 )
 def test_removed_replaced_and_renamed_files_are_detected(tmp_path, name, change):
     folder = tmp_path / "release"
@@ -98,6 +99,19 @@ def test_removed_replaced_and_renamed_files_are_detected(tmp_path, name, change)
     change(folder / name)
     with pytest.raises(VerificationFailed):
         check_manifest(folder, sha256)
+
+
+def test_files_of_any_size_are_told_without_reading_them(release, monkeypatch):
+    """Who may write into a folder must not keep whoever checks it busy for days, nor fill the memory."""
+    with (release / "data.parquet").open("r+b") as file:
+        file.truncate(1 << 40)
+    monkeypatch.setattr("engine.pipeline.release._sha256", lambda _: pytest.fail("was read"))
+    with pytest.raises(VerificationFailed, match=r"data\.parquet"):
+        check_manifest(release)
+    with (release / MANIFEST).open("r+b") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(VerificationFailed, match="cannot be read"):
+        check_manifest(release)
 
 
 @pytest.mark.parametrize("name", ["extra.csv", ".hidden", "data.parquet.bak"])
