@@ -46,6 +46,14 @@ def is_folder(path: Path) -> bool:
         return False
 
 
+def is_special(path: Path) -> bool:
+    """Return whether there is something that is neither a file nor a folder; as `is_file`."""
+    try:
+        return path.exists() and not path.is_file() and not path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 class EngineError(Exception):
     """Base of all errors of the engine.
 

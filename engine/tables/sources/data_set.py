@@ -127,7 +127,10 @@ def _files_of(path: Path) -> list[Path]:
                 f"source {path}: {_short(root, one)} is a link to nothing; remove it, or put the file back"
             )
         if not one.is_file():
-            continue
+            raise InvalidData(
+                f"source {path}: {_short(root, one)} is a pipe, a device or a socket, which is not read; remove it, or "
+                "put a file in its place"
+            )
         status = one.stat()
         same = files.setdefault((status.st_dev, status.st_ino), one)
         if same != one:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from engine.errors import InvalidData, is_file, unreadable
+from engine.errors import InvalidData, is_file, is_special, unreadable
 from engine.tables.sources.column_types import readable
 from engine.tables.sources.csv_form import CSV, CsvForm, is_csv
 from engine.tables.sources.csv_source import CsvFile
@@ -59,6 +59,11 @@ def open_path(path: str | Path, form: CsvForm = CSV, name: str | None = None) ->
     """
     path, name = Path(path), name or str(path)
     if not is_file(path):
+        if is_special(path):
+            raise InvalidData(
+                f"source {name}: is a pipe, a device or a socket, which can be read but once; write what it gives into "
+                "a file, and name that"
+            )
         raise InvalidData(f"source {name}: not found; the path is relative to the job file")
     return _unique(_opened(path, form, name), name)
 

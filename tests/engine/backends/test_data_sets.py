@@ -55,6 +55,7 @@ def test_links_to_files_are_read(tmp_path):
     [
         (lambda folder, one: (folder / "1.parquet").symlink_to(one.parent), "1.parquet is a link to a folder"),
         (lambda folder, _: (folder / "1.parquet").symlink_to(folder / "gone"), "1.parquet is a link to nothing"),
+        (lambda folder, _: os.mkfifo(folder / "1.parquet"), "1.parquet is a pipe, a device or a socket"),
         (lambda folder, one: (folder / "1.parquet").symlink_to(one), "0.parquet and 1.parquet are one file"),
         (lambda folder, one: os.link(one, folder / "1.parquet"), "0.parquet and 1.parquet are one file"),
     ],

@@ -9,6 +9,7 @@ import decimal
 import gzip
 import io
 import math
+import os
 import subprocess
 import sys
 import tempfile
@@ -230,6 +231,11 @@ def test_other_kinds_of_files_are_refused(tmp_path, name):
 @pytest.mark.parametrize("name", ["nowhere.csv", "nowhere.parquet", "."])
 def test_a_missing_file_is_named(tmp_path, name):
     assert f"source {tmp_path / name}: not found" in refusal(lambda: open_path(tmp_path / name))
+
+
+def test_a_pipe_is_no_source(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    assert "pipe.csv: is a pipe, a device or a socket" in refusal(lambda: open_path(tmp_path / "pipe.csv"))
 
 
 TYPED = {
