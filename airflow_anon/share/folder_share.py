@@ -7,6 +7,7 @@ link that is replaced in one step. Readers see either the old release or the new
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import shutil
@@ -22,6 +23,10 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowFailExc
 from airflow_anon.transport.address import give_up_command
 from airflow_anon.transport.release_files import CURRENT, MANIFEST
 from engine import VerificationFailed, check_manifest, write_manifest
+
+_PROBE = f".{CURRENT}.probe."
+_NO_LINKS = (errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP)
+"""What FAT, file systems of user space, and SMB say."""
 
 
 def local_path(address: str, what: str) -> Path:
@@ -89,10 +94,11 @@ class FolderShare:
         Raises
         ------
         AirflowFailException
-            `current` is no link, so it could not name a release.
+            `current` is no link, so it could not name a release, or the file system makes none.
         """
         self._make_folder()
         self._refuse_foreign_current()
+        self._refuse_without_links()
 
     def add(
         self,
@@ -119,7 +125,7 @@ class FolderShare:
         Raises
         ------
         AirflowFailException
-            `current` is no link, so it could not name the release.
+            See `prepare`.
         """
         self.prepare()
         self.remove_leftovers(release_id)
@@ -222,6 +228,21 @@ class FolderShare:
                 f"{link}: is a {'folder' if link.is_dir() else 'file'} instead of a link to the newest release, and is "
                 "not replaced; find out who made it, then remove it"
             )
+
+    def _refuse_without_links(self) -> None:
+        for leftover in self.folder.glob(f"{_PROBE}*"):
+            leftover.unlink(missing_ok=True)
+        link = self.folder / f"{_PROBE}{uuid.uuid4().hex}"
+        try:
+            link.symlink_to(CURRENT)
+        except OSError as problem:
+            if problem.errno in _NO_LINKS:
+                raise AirflowFailException(
+                    f"{self.folder}: its file system makes no symbolic links, and {CURRENT} is one; mount the share "
+                    "with them (of SMB by the option mfsymlinks), or name a folder of another file system in output"
+                ) from None
+            raise
+        link.unlink(missing_ok=True)
 
     def _is_release(self, release_id: str) -> bool:
         try:

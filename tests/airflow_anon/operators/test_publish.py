@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import errno
 import hashlib
 import itertools
 import json
@@ -146,6 +147,23 @@ def test_current_that_is_no_link_is_refused_before_anything_is_published(staged,
     with pytest.raises(AirflowFailException, match="instead of a link"):
         FolderShare(share=share, name="stays").make_current("20260301T023000Z-00000000")
     assert entries(share / "stays") == ["current"]
+
+
+def test_a_file_system_without_links_is_refused_before_anything_is_published(staged, share, monkeypatch):
+    """FAT, a file system of user space and a share of Windows say so in three ways; readers would have no `current`."""
+    for told in (errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP):
+
+        def refused(self, *_, told=told):
+            raise OSError(told, os.strerror(told), str(self))
+
+        monkeypatch.setattr(Path, "symlink_to", refused)
+        with pytest.raises(AirflowFailException, match=r"/stays: its file system makes no symbolic links.*mfsymlinks"):
+            staged.publish({"path": str(share)})
+        assert list((share / "stays").iterdir()) == []
+    monkeypatch.undo()
+    (share / "stays/.current.probe.0").symlink_to("current")
+    result = staged.publish({"path": str(share)})
+    assert sorted(path.name for path in (share / "stays").iterdir()) == [result["release_id"], "current"]
 
 
 def spoil_data(staged):
