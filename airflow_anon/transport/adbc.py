@@ -49,6 +49,8 @@ def _postgres_address(hook: Any) -> str:
     parts = {"host": url.host, "port": url.port, "user": url.username, "password": url.password, "dbname": url.database}
     named = {name: str(value) for name, value in parts.items() if value not in {None, ""}}
     named |= {name: str(value) for name, value in driver_parameters(hook).items()}
+    # the driver takes all texts for UTF-8, whatever the role asks for
+    named["client_encoding"] = "utf8"
     return "postgresql:///?" + urlencode(named, quote_via=quote)
 
 

@@ -11,6 +11,8 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow_anon.operators.deidentify import engine_errors
 from airflow_anon.share.made_table import made_table
 from airflow_anon.transport.connection import engine_of, hook_of
+from airflow_anon.transport.database_read import look_at
+from airflow_anon.transport.relation import Relation
 from airflow_anon.warehouse.failure import warehouse_errors
 from engine import run
 from tests.airflow_anon.warehouse.inside import CONNECTION, TABLE, connect, execute, in_sql, inside, table, written
@@ -94,3 +96,18 @@ def test_a_role_that_reads_another_encoding(monkeypatch, postgres_database):
     asked = sa.select(sa.literal("日本") + sa.literal_column(r"U&'\65e5'"))
     with engine_of(hook_of(CONNECTION)).connect() as connection:
         assert connection.scalar(asked) == "日本日"
+
+
+@pytest.mark.parametrize("transport", ["adbc", "sqlalchemy"])
+def test_an_extraction_by_a_role_that_reads_another_encoding(monkeypatch, postgres_database, transport):
+    """The bytes of the second text in that encoding are the first one in UTF-8."""
+    engine = connect(monkeypatch, postgres_database)
+    execute(
+        engine,
+        "CREATE TABLE source (q text)",
+        "INSERT INTO source VALUES ('é'), ('Ã©')",
+        f"ALTER DATABASE \"{engine.url.database}\" SET client_encoding = 'LATIN1'",
+    )
+    reading = look_at(hook_of(CONNECTION), Relation.named("source", None), {"q": "insensitive"}, transport, 10)
+    read = [cell for batch in reading.batches() for cell in batch.column(0).to_pylist()]
+    assert read == ["é", "Ã©"]
