@@ -16,9 +16,12 @@ if TYPE_CHECKING:
 _MODE = "ANSI_QUOTES,NO_BACKSLASH_ESCAPES"
 # in which the server gives columns of type TIMESTAMP
 _ZONE = "SET SESSION time_zone = '+00:00'"
+# of which a statement would give the first records alone, without a word
+_ALL = "SET SESSION sql_select_limit = 18446744073709551615"
 READING = (
     f"SET SESSION sql_mode = '{_MODE}'",
     _ZONE,
+    _ALL,
     # All records are as they were at one time, whatever the default of the server.
     "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",
 )
@@ -26,6 +29,7 @@ WRITING = (
     # A value that a column does not hold is an error, rather than another value.
     f"SET SESSION sql_mode = '{_MODE},STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
     _ZONE,
+    _ALL,
     "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE",
     # New tables have transactions, whatever the default of the server.
     "SET SESSION default_storage_engine = InnoDB",

@@ -165,6 +165,17 @@ def test_a_query_means_what_it_means_elsewhere(warehouse, tmp_path):
     assert result["read"]["query"] == "SELECT `the age` AS age FROM person WHERE `the age` > ..."
 
 
+def test_all_records_are_read_whatever_the_server_limits(warehouse, mariadb_server, tmp_path):
+    """Of most statements a server with this setting gives the first records, and says nothing."""
+    warehouse("CREATE TABLE person (age INT)", "INSERT INTO person SELECT seq FROM seq_1_to_30")
+    mariadb_server.run("SET GLOBAL sql_select_limit = 7")
+    try:
+        _, table = extract(tmp_path, attributes={"age": "insensitive"})
+    finally:
+        mariadb_server.run("SET GLOBAL sql_select_limit = DEFAULT")
+    assert sorted(table["age"].to_pylist()) == list(range(1, 31))
+
+
 def test_all_records_are_of_one_time(warehouse, mariadb_server, tmp_path):
     """Records that are changed and added while a table is read are as they were when it began."""
     warehouse("CREATE TABLE person (age INT PRIMARY KEY)", "INSERT INTO person SELECT seq FROM seq_1_to_200000")
