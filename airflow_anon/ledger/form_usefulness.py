@@ -64,6 +64,5 @@ class Usefulness(Part):
     persons: int | None = None
     restricted: bool | None = None
     folds: int | None = None
-    seed: int | None = None
     targets: list[PredictedTarget] | None = None
     columns: list[ComparedColumn] | None = None

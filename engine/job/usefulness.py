@@ -34,13 +34,6 @@ class UsefulnessSettings(Spec):
         strict=True,
         description="Records that the models see at most, drawn at random: with subject one of each person.",
     )
-    seed: int = Field(
-        default=0,
-        ge=0,
-        le=2**32 - 1,
-        strict=True,
-        description="Of the draw, the folds and the models: the same table has the same figures.",
-    )
 
     @field_validator("targets", "columns")
     @classmethod

@@ -81,13 +81,12 @@ class Usefulness(TypedDict):
 
     `records`: those of the file. `persons`: those of whom it shows a record, of a job with a subject; published, they
     are rounded down to one digit. `restricted`: whether the source is taken without the records that are suppressed:
-    since they are too few to be told, or since persons are counted. `folds`, `seed`: as in the job.
+    since they are too few to be told, or since persons are counted. `folds`: as in the job.
     """
 
     records: int
     persons: NotRequired[int]
     restricted: bool
     folds: int
-    seed: int
     targets: list[PredictedTarget]
     columns: list[ComparedColumn]

@@ -8,6 +8,7 @@ also read for whose the records are that the file shows.
 
 from __future__ import annotations
 
+import secrets
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,8 @@ FEWEST_OF_CLASS = 20
 """Records that a class must have among those that were drawn."""
 CUTS = 4
 """Classes of a target with many distinct numbers: its quarters."""
+_SEED_BITS = 32
+"""As many as scikit-learn takes."""
 
 
 def refuse_unmeasurable(job: Job, source: pa.Schema) -> None:
@@ -56,6 +59,15 @@ def refuse_unmeasurable(job: Job, source: pa.Schema) -> None:
         refuse_absent_models()
     for name in {*job.usefulness.targets, *job.usefulness.columns} - set(job.quasi_identifiers):
         as_text(pa.nulls(0, source.field(name).type), name)
+
+
+def new_seed() -> int:
+    """Return a seed that nobody knows and that is kept nowhere.
+
+    One record changes folds and trees, and accuracies by far more than its own share: who knows all other records, and
+    the seed, would train the models for each candidate, and compare.
+    """
+    return secrets.randbits(_SEED_BITS)
 
 
 def usefulness(
@@ -87,9 +99,9 @@ def usefulness(
     persons = None if job.subject is None else _persons_shown(counted, transformation, job.subject)
     restricted = restricted or persons is not None
     targets = [_reading(job, name) for name in settings.targets]
-    drawn = None
+    drawn, seed = None, new_seed()
     if targets:
-        hashes = SeededHashes(settings.seed)
+        hashes = SeededHashes(seed)
         drawn = draw(
             transformation,
             counted.records,
@@ -117,8 +129,7 @@ def usefulness(
         "records": read.rows,
         "restricted": restricted,
         "folds": settings.folds,
-        "seed": settings.seed,
-        "targets": [_predicted(name, settings, read, sides, dropped=dropped) for name in settings.targets],
+        "targets": [_predicted(name, settings.folds, seed, read, sides, dropped=dropped) for name in settings.targets],
         "columns": [_compared(job, name, counted, transformation, levels, read, persons) for name in settings.columns],
     }
     return found if persons is None else {**found, "persons": len(persons.names)}
@@ -211,11 +222,9 @@ def _distinct(labels: list[Label]) -> tuple[NDArray[np.int64], list[Label]]:
     return np.array([*(rank_of[label] for label in labels[:-1]), len(distinct)], np.int64), [*of_label[:-1], labels[-1]]
 
 
-def _predicted(
-    name: str, settings: UsefulnessSettings, read: Read, sides: _Features, *, dropped: bool
-) -> PredictedTarget:
+def _predicted(name: str, folds: int, seed: int, read: Read, sides: _Features, *, dropped: bool) -> PredictedTarget:
     """Predict a target by the quasi-identifiers; without figures where fewer than two classes have enough records."""
-    there, classes = classes_of(read.targets[name], settings.folds)
+    there, classes = classes_of(read.targets[name], folds)
     number = int(classes.max()) + 1 if classes.size else 0
     found: PredictedTarget = {
         "target": name,
@@ -236,7 +245,7 @@ def _predicted(
         **found,
         "rarest": int(np.bincount(classes).min()),
         "baseline": baseline(classes),
-        "models": scores(classes, source, trained, tested, released, folds=settings.folds, seed=settings.seed),
+        "models": scores(classes, source, trained, tested, released, folds=folds, seed=seed),
     }
 
 

@@ -10,11 +10,12 @@ import pytest
 from engine import InvalidJob, run
 from engine.usefulness import measure
 from engine.usefulness.draw import draw
-from engine.usefulness.measure import FEWEST_OF_CLASS, MOST_CLASSES, classes_of
+from engine.usefulness.measure import FEWEST_OF_CLASS, MOST_CLASSES, classes_of, new_seed
 from engine.usefulness.published import share_places
+from tests.engine.usefulness.conftest import SEED
 from tests.engine.usefulness.stays import job, stays
 
-ASKED = {"targets": ["ill"], "folds": 2, "seed": 7}
+ASKED = {"targets": ["ill"], "folds": 2}
 
 
 @pytest.fixture
@@ -69,7 +70,7 @@ def test_accuracy_is_that_of_scikit_learn_by_hand(tmp_path, sklearn, monkeypatch
     classes = (ill == "no").astype(int)
     # classes are numbered by how many records they have
     classes = classes if classes.mean() < 0.5 else 1 - classes
-    parts = list(StratifiedKFold(2, shuffle=True, random_state=7).split(classes[:, None], classes))
+    parts = list(StratifiedKFold(2, shuffle=True, random_state=SEED).split(classes[:, None], classes))
     of_zips = np.column_stack([zips == one for one in sorted(set(zips))]).astype(float)
     source = np.column_stack([age, of_zips])
     bands = np.column_stack([age // 10 * 10 + 4.5, of_zips])
@@ -108,6 +109,27 @@ def test_the_same_seed_has_the_same_figures(sklearn):
     first, again = (run(job(asked), stays(400)).report["usefulness"]["targets"] for _ in range(2))
     assert first == again
     assert first[0]["records"] == 200
+
+
+def test_who_knows_all_other_records_cannot_train_the_models_again(sklearn, monkeypatch):
+    """With a known seed all digits tell each age that the last record may have from the others, so some steps do too.
+
+    With one that nobody knows the right age has other figures each time, as any other age has.
+    """
+    table = stays(400)
+    ages = range(40, 46)
+
+    def figures(age):
+        made = run(job(ASKED), table.set_column(0, "age", [[age, *table["age"].to_pylist()[1:]]]))
+        assert "seed" not in str(made.report)
+        return str(made.report["usefulness"]["targets"][0]["models"])
+
+    known = {age: figures(age) for age in ages}
+    assert [age for age in ages if known[age] == figures(43)] == [43]
+    monkeypatch.setattr(measure, "new_seed", new_seed)
+    told = {figures(43) for _ in range(2)}
+    assert len(told) == 2
+    assert told.isdisjoint(known.values())
 
 
 def test_without_scikit_learn_the_extra_is_named_before_anything_is_read(monkeypatch):

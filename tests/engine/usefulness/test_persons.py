@@ -20,6 +20,7 @@ from engine.usefulness.draw import SeededHashes, draw, one_of_each
 from engine.usefulness.intervals import of_mean
 from engine.usefulness.persons import Persons, means, persons_of
 from tests.engine.usefulness import stays
+from tests.engine.usefulness.conftest import SEED
 from tests.engine.usefulness.test_measure import band, entry
 from tests.engine.usefulness.visits import ATTACKERS, job, table_of, visits
 from tests.profiles import only
@@ -131,7 +132,7 @@ def test_where_nobody_has_two_records_persons_are_measured_as_records_are(monkey
     monkeypatch.setattr(measure, "draw", lambda *given, **named: draws.append(draw(*given, **named)) or draws[-1])
     expected = run(stays.job(asked), source.drop_columns("mrn")).report["usefulness"]
     assert entry(expected, "age")["suppressed"] == 0
-    names = sorted(source["mrn"].to_pylist(), key=lambda name: int(SeededHashes(0).of([name])[0]))
+    names = sorted(source["mrn"].to_pylist(), key=lambda name: int(SeededHashes(SEED).of([name])[0]))
     drawn = np.flatnonzero(draws[0].chosen)[draws[0].order]
     named = dict(zip([*drawn.tolist(), *np.flatnonzero(~draws[0].chosen).tolist()], names, strict=True))
     source = source.set_column(0, "mrn", pa.array([named[place] for place in range(500)]))

@@ -113,7 +113,6 @@ def usefulness(records=10_000, **target):
         "records": records,
         "restricted": False,
         "folds": 5,
-        "seed": 0,
         "targets": [{**predicted, **target}],
         "columns": [column()],
     }
