@@ -20,9 +20,10 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowFailExc
 from airflow_anon.share.made_table import check_made, people_name, refuse_gone
 from airflow_anon.share.sql_books import SqlBooks
 from airflow_anon.share.sql_databases import TRANSACTIONAL_DDL, refuse_database
-from airflow_anon.share.sql_grants import refuse_other_owner
+from airflow_anon.share.sql_grants import close_to_others, refuse_other_owner
 from airflow_anon.share.sql_load import load, plain_schema, refuse_unfit_values
 from airflow_anon.share.sql_obstacles import refuse_obstacles, refuse_other_records
+from airflow_anon.share.sql_statistics import forget_statistics
 from airflow_anon.share.sql_types import sql_columns
 from airflow_anon.share.sql_views import TableViews
 from airflow_anon.share.switch_by_rows import admit_alone, prepare_target, refuse_open, replace_rows
@@ -227,7 +228,9 @@ class SqlShare:
         return outcome
 
     def empty(self, release_id: str, manifest_sha256: str) -> bool:
-        """Delete the records of a release that the table has now; it stays, empty, with privileges and columns.
+        """Delete the records of a release that the table has now, and what statistics tell of them.
+
+        The table stays, empty, with privileges and columns.
 
         Returns
         -------
@@ -253,6 +256,7 @@ class SqlShare:
             self._target.take(connection)
             connection.execute(sa.delete(sa.table(self.name, schema=self.schema)))
             refuse_other_records(connection, self.name, self.schema, 0)
+            forget_statistics(connection, self.name, self.schema)
         return True
 
     def remove_leftovers(self, release_id: str) -> None:
@@ -344,7 +348,11 @@ class SqlShare:
         try:
             with writing.begin() as connection:
                 staging.create(connection)
-                refuse_other_owner(connection, quoted_name(connection.dialect, self.schema, staging.name))
+                quoted = quoted_name(connection.dialect, self.schema, staging.name)
+                if dialect == "postgresql":
+                    # default privileges of a schema would give it to readers before it is published
+                    close_to_others(connection, quoted)
+                refuse_other_owner(connection, quoted)
             yield staging
         finally:
             staging.drop(writing, checkfirst=True)

@@ -19,11 +19,11 @@ suppressed records, and tries every table. (Where the labels that are not told m
 of theirs is in the file, the file tells this itself.)
 
 **Shares** of predicted records are rounded so that one step of the last digit is at least ten times what one record
-counts, and are withheld below 100 records; an AUC by the records of its rarest class. What else one record moves, by other
-folds and trees, nobody can work out without the seed (`engine.usefulness.measure.new_seed`). An **overlap of means** has steps
-of at least ten times what one record moves it by, if its number lies between the ends of those in the file
-(`engine.usefulness.intervals.moved_by_one`), to which the numbers of suppressed records are cut. **Overlaps of shares**
-are those of the counts that are told, so that they tell nothing more.
+counts, and are withheld below 100 records; an AUC by the records of its rarest class. What else one record moves, by
+other folds and trees, nobody can work out without the seed (`engine.usefulness.measure.new_seed`). An **overlap of
+means** has steps of at least ten times what one record moves it by, if its number lies between the ends of those in the
+file (`engine.usefulness.intervals.moved_by_one`), to which the numbers of suppressed records are cut. **Overlaps of
+shares** are those of the counts that are told, so that they tell nothing more.
 
 **Persons.** Suppressed records of one person may have several labels, and labels that many of them have may be of few
 persons: no step of records tells few of them from many. So where persons are counted no suppressed record enters any
