@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from engine.backends.spark_apart import CountApart
     from engine.backends.warehouse import ColumnFigures, PersonCounts, PersonsRead, ReleaseRules, Warehouse
     from engine.closed_output import until_reader_leaves
+    from engine.codebook.markdown_text import markdown_text
     from engine.draft.draft import Draft, check_target, draft_job, job_name
     from engine.draft.linked import draft_linked_job
     from engine.errors import (
@@ -144,6 +145,7 @@ _HOMES = {
     "job_schema": "job.json_schema",
     "key_places": "job.keys",
     "load_job": "job.job",
+    "markdown_text": "codebook.markdown_text",
     "open_key": "job.keys",
     "open_regular": "regular_file",
     "open_series": "job.open_series",
@@ -236,6 +238,7 @@ __all__ = [
     "keeping_refused_drift",
     "key_places",
     "load_job",
+    "markdown_text",
     "open_key",
     "open_regular",
     "open_series",

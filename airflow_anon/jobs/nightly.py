@@ -32,7 +32,7 @@ from airflow_anon.run.check_only import check_parameter
 from airflow_anon.run.job_sections import sections
 from airflow_anon.run.output import output_of_this_installation
 from airflow_anon.run.task_ids import RECORD_ATTEMPT
-from engine import InvalidJob, Job, load_job
+from engine import InvalidJob, Job, load_job, markdown_text
 
 APPROVE_TASK = "approve"
 
@@ -311,9 +311,9 @@ def schedule_and_start(settings: Any) -> dict[str, Any]:
 
 
 def _documentation(job: Job) -> str:
-    models = "\n".join(f"- {model.describe()}" for model in job.counted_privacy)
+    models = "\n".join(f"- {markdown_text(model.describe())}" for model in job.counted_privacy)
     columns = "\n".join(
-        f"| {name} | {job.attributes[column].role} |"
+        f"| {markdown_text(name)} | {job.attributes[column].role} |"
         for column in job.attributes
         for name in ([column] if job.tables is None else _in_tables(job, column))
     )

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from engine.codebook.document import Codebook, DescribedColumn
+from engine.codebook.markdown_text import markdown_text
 from engine.codebook.r_snippet import r_snippet
 from engine.codebook.treatment import holds
 from engine.tables.release_files import DATA
@@ -120,7 +121,7 @@ def readme(codebook: Codebook, formats: Sequence[str] = ()) -> str:
         columns="\n".join(_all_columns(codebook)),
         reading=_list(_reading(codebook)),
         warnings=_list(_warnings(codebook)),
-        criteria=_list(codebook["criteria"]),
+        criteria=_list(map(markdown_text, codebook["criteria"])),
         counted=codebook["counted"],
         further="".join(_further(codebook, one) for one in formats),
     )
@@ -138,7 +139,7 @@ def _all_columns(codebook: Codebook) -> Iterator[str]:
         yield from _table(codebook, codebook["columns"])
     for position, table in enumerate(codebook.get("tables", [])):
         yield from [""] if position else []
-        yield f"### {_cell(table['table'])}"
+        yield f"### {markdown_text(table['table'])}"
         yield ""
         yield from _table(codebook, table["columns"])
 
@@ -155,16 +156,17 @@ def _table(codebook: Codebook, columns: Iterable[DescribedColumn]) -> Iterator[s
     for column in columns:
         distinct, missing = (column.get(key, "") for key in ("distinct", "missing"))
         held = holds(column, starred=bool(codebook["suppressed"])).replace("*", "`*`")
-        yield f"| {_cell(column['column'])} | {column['type']} | {held} | {distinct} | {missing} |"
+        yield f"| {markdown_text(column['column'])} | {column['type']} | {held} | {distinct} | {missing} |"
 
 
 def _reading(codebook: Codebook) -> Iterator[str]:
     for column in _columns(codebook):
+        name = markdown_text(column["column"])
         if "notation" in column:
-            yield f"{_cell(column['column'])}: {column['notation']}."
+            yield f"{name}: {column['notation']}."
         if column.get("shifted"):
             yield (
-                f"{_cell(column['column'])}: its dates were moved, all dates of a person by the same number of days. "
+                f"{name}: its dates were moved, all dates of a person by the same number of days. "
                 "The time between two of them is as in the source; calendar dates and seasons are not."
             )
         yield from _transformed(column)
@@ -182,6 +184,7 @@ def _reading(codebook: Codebook) -> Iterator[str]:
 
 
 def _transformed(column: DescribedColumn) -> Iterator[str]:
+    name = markdown_text(column["column"])
     coding = column.get("coding", {})
     done = [
         words.format(f"{coding[key]:.15g}")
@@ -193,24 +196,24 @@ def _transformed(column: DescribedColumn) -> Iterator[str]:
         if key in coding
     ]
     if done:
-        yield f"{_cell(column['column'])}: its numbers are coded: {'; '.join(done)}."
+        yield f"{name}: its numbers are coded: {'; '.join(done)}."
     if "noise" in column:
-        yield from _noise(_cell(column["column"]), column["noise"]["percent"])
+        yield from _noise(name, column["noise"]["percent"])
     if "pram" in column:
         yield (
-            f"{_cell(column['column'])}: some records have another category than in the source, drawn at random. The "
+            f"{name}: some records have another category than in the source, drawn at random. The "
             "share of each category is as in the source but for chance; what it has to do with other columns is weaker "
             "than in the source."
         )
     if column.get("aggregate") == "mdav":
         yield (
-            f"{_cell(column['column'])}: each record has the mean of a small group of alike records with the same "
+            f"{name}: each record has the mean of a small group of alike records with the same "
             f"labels{' after this coding' if done else ''}, not its own value. Means are kept; variances are smaller "
             "than in the source. Where it is empty there were too few values."
         )
     elif "aggregate" in column:
         yield (
-            f"{_cell(column['column'])}: each record has the {column['aggregate']} of all records with the same labels"
+            f"{name}: each record has the {column['aggregate']} of all records with the same labels"
             f"{' after this coding' if done else ''}, not its own value. The mean over records is kept only by means; "
             "variances and correlations are smaller than in the source. Where it is empty there were too few values."
         )
@@ -230,7 +233,7 @@ def _noise(name: str, percent: float) -> Iterator[str]:
 def _warnings(codebook: Codebook) -> Iterator[str]:
     several = "tables" in codebook
     these, does = ("the tables", "do") if several else ("the table", "does")
-    linked = [_cell(column["column"]) for column in _columns(codebook) if column["what"] == "pseudonym"]
+    linked = [markdown_text(column["column"]) for column in _columns(codebook) if column["what"] == "pseudonym"]
     if linked:
         yield f"Records with the same pseudonym ({', '.join(linked)}) belong together; nothing else tells which do."
     elif codebook["counted"] == "records":
@@ -270,9 +273,3 @@ def _list(lines: Iterable[str]) -> str:
 
 def _records(number: int) -> str:
     return "1 record" if number == 1 else f"{number:,} records"
-
-
-def _cell(text: str) -> str:
-    """Write a name inside a Markdown table."""
-    plain = text.replace("\\", "\\\\").replace("|", "\\|").replace("`", "\\`").replace("<", "&lt;")
-    return " ".join(plain.split())
