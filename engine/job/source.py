@@ -37,8 +37,8 @@ class Source(Spec):
     table: str | None = Field(default=None, description="Table or view, with its schema if it has one: clinic.person.")
     query: str | None = Field(
         default=None,
-        description="One SELECT statement instead of a table. job.yaml of each release has it, with all texts and numbers "
-        "in it: name no person there, such as one who opted out; make a view.",
+        description="One SELECT statement instead of a table. job.yaml of each release has it, with all texts and "
+        "numbers in it: name no person there, such as one who opted out; make a view.",
     )
 
     @model_validator(mode="after")
