@@ -1,7 +1,9 @@
 """Views of a table of a SQL share that holds the records of several linked tables: one view for each of them.
 
 In: the table's names, and the columns of each linked table. Out: views `TABLE_NAME` beside the table, made and replaced
-within the transaction that switches it. A view that is as it should be stays the same, with its privileges.
+within the transaction that switches it. A view that is as it should be stays the same, with its privileges. In
+PostgreSQL it is a barrier: else who may read one view alone calls a function on the records of all linked tables, since
+the planner may call it before it looks which table a record is of.
 """
 
 from __future__ import annotations
@@ -17,6 +19,13 @@ from engine import TABLE_COLUMN
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
+
+
+_BARRIER = """
+SELECT format('ALTER VIEW %s SET (security_barrier = true)', class.oid::regclass) FROM pg_catalog.pg_class AS class
+WHERE class.oid = CAST(:name AS regclass) AND pg_has_role(class.relowner, 'USAGE')
+    AND NOT 'security_barrier=true' = ANY (coalesce(class.reloptions, CAST('{}' AS text[])))
+"""
 
 
 def view_name(table: str, linked: str) -> str:
@@ -95,7 +104,9 @@ class TableViews:
         return found
 
     def make(self, connection: Connection, views: Mapping[str, Sequence[str]]) -> None:
-        """Make views, as of `dropped`."""
+        """Make views, as of `dropped`, and let those that were there be barriers too, where they are ours."""
+        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
         quote = names_of(connection.dialect).quote
         for view, grants in views.items():
             linked, columns = self._linked[view]
@@ -107,3 +118,7 @@ class TableViews:
             run_plain(connection, f"CREATE VIEW {made} AS SELECT {listed} FROM {source} WHERE {where}")
             for grant in grants:
                 run_plain(connection, grant)
+        for view in self._linked if connection.dialect.name == "postgresql" else ():
+            named = {"name": quoted_name(connection.dialect, self._schema, view)}
+            for statement in connection.scalars(sa.text(_BARRIER), named).all():
+                run_plain(connection, statement)

@@ -13,6 +13,7 @@ from sqlalchemy import create_engine, inspect, text
 from airflow_anon.share.sql_share import SqlShare
 from airflow_anon.transport.connection import hook_of
 from tests.airflow_anon.nights.night import connection_of
+from tests.conftest import role_without_rights
 
 LINKED = {"person": ["sex"], "visit": ["ward", "area"]}
 WIDER = {"person": ["sex", "area"], "visit": ["ward", "area"]}
@@ -63,6 +64,37 @@ def test_each_linked_table_has_a_view_of_its_records_and_columns(engine, tmp_pat
     assert seen(engine, "patients_visit") == [("w2", "n"), ("w3", "s")]
     assert set(inspect(engine).get_view_names()) == {"patients_person", "patients_visit"}
     assert set(inspect(engine).get_table_names()) == {"patients", "patients_release"}
+
+
+LEAK = """CREATE FUNCTION leak(text) RETURNS bool LANGUAGE plpgsql COST 0.0000001 AS
+$$BEGIN INSERT INTO leaked VALUES ($1); RETURN true; END$$"""
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("before", [False, True], ids=["new views", "views of an earlier version"])
+def test_who_may_read_one_view_sees_no_record_of_another_linked_table(postgres_database, monkeypatch, tmp_path, before):
+    """A column that two tables have is one in the table of all, and a cheap function would be called on all of it."""
+    monkeypatch.setenv("AIRFLOW_CONN_SHARE", connection_of(postgres_database))
+    linked = {"person": ["area"], "visit": ["ward", "area"]}
+    rows = [("person", None, None, "north"), ("visit", None, "w1", "south")]
+    share(linked).publish("r1", "1" * 64, data(tmp_path, rows))
+    engine = create_engine(postgres_database)
+    if before:
+        views = ("patients_person", "patients_visit")
+        ask(engine, *(f"ALTER VIEW {view} RESET (security_barrier)" for view in views))
+        share(linked).publish("r2", "2" * 64, data(tmp_path, rows))
+    with role_without_rights(engine) as (role, url):
+        ask(engine, f"GRANT SELECT ON patients_person TO {role}", f"GRANT ALL ON SCHEMA public TO {role}")
+        reader = create_engine(url)
+        with reader.begin() as connection:
+            for statement in ("CREATE TABLE leaked (area text)", LEAK):
+                connection.exec_driver_sql(statement)
+            found = connection.exec_driver_sql("SELECT area FROM patients_person WHERE leak(area)").all()
+            leaked = connection.exec_driver_sql("SELECT area FROM leaked").all()
+        reader.dispose()
+    engine.dispose()
+    assert [tuple(row) for row in found] == [("north",)]
+    assert [tuple(row) for row in leaked] == [("north",)]
 
 
 @pytest.mark.postgres
