@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         InvalidJob,
         NoSolution,
         SparkLost,
+        VaultBusy,
         VaultRefused,
         VerificationFailed,
     )
@@ -119,6 +120,7 @@ _HOMES = {
     "SeriesRun": "job.open_series",
     "TABLE_COLUMN": "tables.sources.linked_name:TABLE",
     "VALIDATION_FILE": "tables.release_files:VALIDATION",
+    "VaultBusy": "errors",
     "VaultRefused": "errors",
     "VerificationFailed": "errors",
     "check": "pipeline.check",
@@ -209,6 +211,7 @@ __all__ = [
     "SeriesRun",
     "SparkAccess",
     "SparkLost",
+    "VaultBusy",
     "VaultRefused",
     "VerificationFailed",
     "Warehouse",

@@ -101,6 +101,10 @@ class VaultRefused(EngineError):  # noqa: N818
     exit_code = 1
 
 
+class VaultBusy(VaultRefused):
+    """The vault of a series cannot be used now: another process holds it, or its server does not answer."""
+
+
 class DriftRefused(EngineError):  # noqa: N818
     """The table is not like that of the last release, by more than the job allows.
 

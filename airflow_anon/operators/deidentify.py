@@ -16,6 +16,7 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowFailExc
 from airflow_anon.operators.ended import EndedWhenKilled
 from airflow_anon.operators.release_metrics import Deidentified
 from airflow_anon.operators.what_was_read import note_what_was_read
+from airflow_anon.run.earlier_results import refuse_missing
 from airflow_anon.run.progress import LoggedProgress
 from airflow_anon.run.refusal import ReleaseRefused, told
 from airflow_anon.run.release_id import release_id
@@ -38,6 +39,7 @@ from engine import (
     Message,
     NoSolution,
     SparkLost,
+    VaultBusy,
     VerificationFailed,
     key_places,
     load_job,
@@ -152,10 +154,11 @@ class DeidentifyTableOperator(EndedWhenKilled):
             The job or the data is invalid, or the job's table could get no release: a retry would fail too. The message
             holds no value of a record.
         AirflowException
-            Spark was lost: a retry may help.
+            Spark was lost, or the vault of a series cannot be used now: a retry may help.
         TaskDeferred
             Spark counts first, and the worker is free meanwhile.
         """
+        refuse_missing(source=self.source, staging=self.staging)
         if self.deferrable:
             self._defer_count()
         return self._released(context)
@@ -302,7 +305,7 @@ def engine_errors() -> Iterator[None]:
         raise ReleaseRefused(Message(f"{type(problem).__name__}: ", problem.message)) from None
     except VerificationFailed as problem:
         raise ReleaseRefused(_failed_checks(problem), f"VerificationFailed: {problem}") from None
-    except SparkLost as problem:
+    except (SparkLost, VaultBusy) as problem:
         raise AirflowException(Message(f"{type(problem).__name__}: ", problem.message)) from None
     except EngineError as problem:
         raise AirflowFailException(Message(f"{type(problem).__name__}: ", problem.message)) from None

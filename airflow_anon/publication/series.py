@@ -17,7 +17,7 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowFailExc
 from airflow_anon.publication.errors import ledger_errors
 from airflow_anon.run.task_ids import RECORD_ATTEMPT
 from airflow_anon.transport.series_vault import series_of
-from engine import EngineError, SeriesRun, VaultRefused
+from engine import EngineError, SeriesRun, VaultBusy, VaultRefused
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Ledger
@@ -26,9 +26,11 @@ if TYPE_CHECKING:
 
 @contextmanager
 def vault_errors() -> Iterator[None]:
-    """Turn an error of a vault or of its key into one that ends the attempt."""
+    """Turn an error of a vault or of its key into one that ends the attempt, unless a later try may succeed."""
     try:
         yield
+    except VaultBusy as problem:
+        raise AirflowException(f"{type(problem).__name__}: {problem}") from None
     except EngineError as problem:
         raise AirflowFailException(f"{type(problem).__name__}: {problem}") from None
 
@@ -38,9 +40,11 @@ def settled_series(job: Job, ledger: Ledger, release_id: str) -> SeriesRun:
 
     Raises
     ------
+    VaultBusy
+        Another publication of the job has begun, or the vault cannot be used now: a later try may succeed.
     VaultRefused
-        The vault does not know the newest release of the ledger, another publication of the job has begun, or the run
-        is of a date before that of the newest release.
+        The vault does not know the newest release of the ledger, or the run is of a date before that of the newest
+        release.
     AirflowException
         The ledger cannot be read.
     """
@@ -53,7 +57,7 @@ def settled_series(job: Job, ledger: Ledger, release_id: str) -> SeriesRun:
                 return True
             begun = any(one.release_id == pending.release_id for one in ledger.pending(job.name))
         if begun:
-            raise VaultRefused(
+            raise VaultBusy(
                 f"series {series.vault.series}: release {pending.release_id} is being published, or its publication "
                 f"was interrupted; let its run end, or clear its task {RECORD_ATTEMPT}, then run again"
             )
@@ -117,6 +121,8 @@ def refuse_settled(job: Job, release_id: str) -> None:
     ------
     AirflowFailException
         It is no longer in the vault.
+    AirflowException
+        The vault cannot be used now: a retry may help.
     """
     if job.series is not None:
         with vault_errors():

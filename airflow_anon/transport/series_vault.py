@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_anon.transport.connection import WAIT_FOR_LOCK_MILLISECONDS, engine_of, hook_of
 from airflow_anon.transport.person_keys import password_of_connection
-from engine import SeriesRun, VaultRefused, open_series, sound_key
+from engine import SeriesRun, VaultBusy, VaultRefused, open_series, sound_key
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -45,8 +45,10 @@ class VaultTables:
 
         Raises
         ------
+        VaultBusy
+            The database does not answer, or another process holds the vault: a later try may succeed.
         VaultRefused
-            The database is unreachable or locked.
+            It cannot be used.
         """
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
@@ -68,7 +70,8 @@ class VaultTables:
                     yield run
         except sa.exc.SQLAlchemyError as problem:
             kind = type(getattr(problem, "orig", None) or problem).__name__
-            raise VaultRefused(
+            passing = isinstance(problem, sa.exc.OperationalError | sa.exc.InterfaceError)
+            raise (VaultBusy if passing else VaultRefused)(
                 f"{self._place}: cannot be used ({kind}); if another run is using it, wait and run again; if its "
                 "server does not answer, see to that"
             ) from None

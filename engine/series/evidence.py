@@ -56,7 +56,9 @@ def evidence_in(vault: Vault, key: SeriesKey, release_id: str, memory: int) -> S
     ids, releases = vault.up_to(release_id, memory)
     if not releases:
         raise VerificationFailed(
-            f"series {vault.series}: the vault does not know release {release_id}; it was removed after `memory` "
-            "releases, or the vault is an older copy: restore the newest one"
+            f"series {vault.series}: the vault does not know release {release_id}. Of a release that is under way, "
+            "another run of the series began meanwhile: let that end, then run again from the de-identification on. "
+            "Of another one, it was removed after `memory` releases, or the vault is an older copy: restore the newest "
+            "one"
         )
     return SeriesEvidence(ids, releases, key)

@@ -14,11 +14,13 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from engine.errors import VaultRefused, is_full
+from engine.errors import VaultBusy, VaultRefused, is_full
 
 WAIT_FOR_LOCK_SECONDS = 60
 _FULL = "database or disk is full"
 """SQLite's text of SQLITE_FULL; its number is told from Python 3.11 on."""
+_LOCKED = "database is locked"
+"""SQLite's text of SQLITE_BUSY."""
 
 
 class Statements(Protocol):
@@ -44,8 +46,10 @@ class VaultDatabase(Protocol):
 
         Raises
         ------
+        VaultBusy
+            The database is locked, or does not answer: a later try may succeed.
         VaultRefused
-            The database is unreachable or locked.
+            It cannot be used.
         OSError
             Its disk is full.
         """
@@ -122,7 +126,12 @@ class VaultFile:
         """Return what to raise: a full disk is one, as where any other file is written, and a later try may succeed."""
         if str(problem) == _FULL:
             return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
+        if str(problem) == _LOCKED:
+            return VaultBusy(
+                f"series.vault {self.path}: another process holds it for more than {WAIT_FOR_LOCK_SECONDS} seconds "
+                f"(OperationalError: {_LOCKED}); wait until that has ended, and run again"
+            )
         return VaultRefused(
-            f"series.vault {self.path}: cannot be used ({type(problem).__name__}: {problem}); if another run is using "
-            "it, wait and run again; if it is damaged, restore it"
+            f"series.vault {self.path}: cannot be used ({type(problem).__name__}: {problem}); if it is damaged, "
+            "restore it"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import sqlite3
+from contextlib import contextmanager
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -187,6 +188,67 @@ def test_a_value_that_was_corrected_alone_is_found_where_changes_count(tmp_path,
 def cells_of(file):
     """Give every cell of a file of records."""
     return [cell for column in pq.read_table(file).columns for cell in column.to_pylist()]
+
+
+@contextmanager
+def held(world):
+    """Hold the vault of a file, as another process that works on it."""
+    connection = sqlite3.connect(world.folder / "vault.sqlite", isolation_level=None)
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("kind", ["file", "connection"])
+def test_a_vault_that_another_process_holds_is_tried_again(tmp_path, monkeypatch, kind):
+    """It ends no attempt for good: where the task is tried again, the night is released."""
+    monkeypatch.setattr("engine.series.vault_database.WAIT_FOR_LOCK_SECONDS", 0.01)
+    monkeypatch.setattr("airflow_anon.transport.connection.WAIT_FOR_LOCK_MILLISECONDS", 1)
+    monkeypatch.setenv("AIRFLOW_CONN_PRIVATE_VAULT", connection_of(f"sqlite:///{tmp_path}/vault.sqlite"))
+    place = {"vault": str(tmp_path / "vault.sqlite")} if kind == "file" else {"vault_conn_id": "private_vault"}
+    world = World(tmp_path, place)
+    world.night(1, PEOPLE)
+    with held(world), pytest.raises(AirflowException, match=r"VaultBusy: .*wait") as told:
+        world.deidentify(2, PEOPLE)
+    assert not isinstance(told.value, AirflowFailException)
+    made = world.deidentify(2, PEOPLE)
+    with held(world), pytest.raises(AirflowException, match=r"is not validated: .*wait") as told:
+        world.validate(2, made)
+    assert not isinstance(told.value, AirflowFailException)
+    validated = world.validate(2, made)
+    with held(world), pytest.raises(AirflowException, match=r"VaultBusy: .*wait") as told:
+        world.publish(2, made, validated)
+    assert not isinstance(told.value, AirflowFailException)
+    world.publish(2, made, validated)
+    assert [one.state for one in world.known()] == ["confirmed"] * 2
+
+
+def test_a_night_waits_for_a_publication_that_is_under_way(small, monkeypatch):
+    """Where it is tried again it finds that one ended."""
+    small.night(1, PEOPLE)
+    made = small.deidentify(2, PEOPLE)
+    validated = small.validate(2, made)
+    with monkeypatch.context() as patched:
+        patched.setattr("airflow_anon.publication.publish.Publication._record", lambda *_: 1 / 0)
+        with pytest.raises(AirflowException, match="ZeroDivisionError"):
+            small.publish(2, made, validated)
+    with pytest.raises(AirflowException, match="is being published") as told:
+        small.deidentify(3, PEOPLE)
+    assert not isinstance(told.value, AirflowFailException)
+    small.publish(2, made, validated)
+    small.night(3, PEOPLE)
+    assert [one.state for one in small.known()] == ["confirmed"] * 3
+
+
+def test_a_run_that_another_one_has_settled_is_not_sent_to_a_backup(small):
+    """The vault is not an older copy: the other run, which began meanwhile, has removed what was pending."""
+    small.night(1, PEOPLE)
+    made = small.deidentify(2, PEOPLE)
+    small.deidentify(3, PEOPLE)
+    with pytest.raises(AirflowFailException, match="another run of the series began meanwhile: let that end"):
+        small.validate(2, made)
 
 
 def test_who_is_gone_is_kept_through_all_tasks(tmp_path):
