@@ -126,14 +126,19 @@ class FolderShare:
         ------
         AirflowFailException
             See `prepare`.
+        AirflowException
+            Another process took over; a retry finds what that has left.
         """
         self.prepare()
         self.remove_leftovers(release_id)
         with self._partial(release_id) as partial:
-            write_manifest(partial, fill(partial))
-            self._settle(partial)
-            with contextlib.nullcontext() if announced is None else announced(partial):
-                partial.rename(self.release(release_id))
+            with self._taken_over(release_id, partial, AirflowFailException):
+                write_manifest(partial, fill(partial))
+                self._settle(partial)
+            with contextlib.ExitStack() as stack:
+                with self._taken_over(release_id, partial):
+                    stack.enter_context(contextlib.nullcontext() if announced is None else announced(partial))
+                    partial.rename(self.release(release_id))
                 synchronize(self.folder)
         return check_manifest(self.release(release_id))
 
@@ -270,8 +275,11 @@ class FolderShare:
                 continue
             if claimed.is_symlink() or not claimed.is_dir():
                 claimed.unlink()
-            else:
-                shutil.rmtree(claimed)
+                continue
+            while claimed.is_dir():
+                # another process that removes it too may be faster with some of the files
+                with contextlib.suppress(FileNotFoundError):
+                    shutil.rmtree(claimed)
 
     def names(self) -> set[str]:
         """Return the names in the job's folder, those of hidden leftovers without what hides them.
@@ -301,6 +309,27 @@ class FolderShare:
             yield partial
         finally:
             shutil.rmtree(partial, ignore_errors=True)
+
+    @contextlib.contextmanager
+    def _taken_over(self, release_id: str, partial: Path, *others: type[Exception]) -> Iterator[None]:
+        """Say that another process took over where that is why files are missing, or the release is there.
+
+        Parameters
+        ----------
+        *others
+            What else than an error of the file system may come of files that another process has taken away.
+        """
+        try:
+            yield
+        except (OSError, *others):
+            # a share that is not mounted any more has no folder of the job either
+            if self.folder.is_dir() and (not partial.is_dir() or self.release(release_id).is_dir()):
+                raise AirflowException(
+                    f"{self.release(release_id)}: another process took over while this one wrote it, such as another "
+                    "try of the same run, or what ends or settles that run; nothing of this try is left. Where no "
+                    "other one goes on, try again"
+                ) from None
+            raise
 
     def _settle(self, partial: Path) -> None:
         for file in partial.iterdir():

@@ -7,13 +7,16 @@ import os
 import traceback
 
 import pytest
-from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 from sqlalchemy import create_engine, inspect, text
 
 from airflow_anon.ledger.store import Ledger
+from airflow_anon.publication.pending_row import PendingRow
 from airflow_anon.publication.publish import Publication
 from airflow_anon.run.release_id import release_id
 from airflow_anon.share import sql_share
+from airflow_anon.share.folder_share import FolderShare
+from airflow_anon.share.staged_release import StagedRelease
 from engine import check_manifest
 from tests.airflow_anon.nights.night import connection_of
 from tests.airflow_anon.publication.publishing import TABLE, Staged, run_context
@@ -135,6 +138,53 @@ def test_a_table_alone_when_one_run_publishes_in_the_middle_of_the_other(
         publish(name)
     assert is_published == {"older": older_is_first, "newer": True}
     published_alone(Ledger(ledger_url), share_url, published)
+
+
+TAKEN_OVER = "another process took over while this one wrote it"
+
+
+@pytest.mark.parametrize(
+    ("where", "moment"),
+    [
+        (StagedRelease, "copy_to"),
+        (StagedRelease, "_prove"),
+        (FolderShare, "_settle"),
+        (PendingRow, "begin"),
+        (PendingRow, "held"),
+    ],
+)
+def test_two_tries_of_one_run_at_once_make_one_release_and_the_other_one_says_so(tmp_path, monkeypatch, where, moment):
+    """It is no release that was changed, and no file that is missing: both would send somebody on a search."""
+    staged, output = Staged(tmp_path / "staged"), {"path": str(tmp_path / "share")}
+    done = []
+    meanwhile(monkeypatch, where, moment, lambda: done.append(staged.publish(output)))
+    with pytest.raises(AirflowException, match=TAKEN_OVER) as told:
+        staged.publish(output)
+    assert not isinstance(told.value, AirflowFailException), "a retry finds the release"
+    again = staged.publish(output)
+    assert again["ledger_sequence"] == done[0]["ledger_sequence"] == 1
+    names = {path.name for path in (tmp_path / "share/stays").iterdir()}
+    assert names == {release_id(run_context()), "current"}
+
+
+def test_a_share_that_goes_away_while_it_is_written_was_not_taken_over(tmp_path, monkeypatch):
+    staged, share = Staged(tmp_path / "staged"), tmp_path / "share"
+    meanwhile(monkeypatch, FolderShare, "_settle", lambda: share.rename(tmp_path / "away"))
+    with pytest.raises(AirflowException, match="No such file or directory"):
+        staged.publish({"path": str(share)})
+
+
+@pytest.mark.slow
+def test_many_tries_of_one_run_at_once_leave_one_release(tmp_path, monkeypatch):
+    """Each removes what the others have begun to write; nobody trips over what another one removes."""
+    monkeypatch.setenv("AIRFLOW_ANON_LEDGER", f"sqlite:///{tmp_path}/ledger.sqlite")
+    Staged(tmp_path / "1")
+    results = publish_at_once(tmp_path, [1] * 6, {"path": str(tmp_path / "share")}, {})
+    lost = [text for text, status in results if status]
+    assert len(lost) < len(results)
+    assert all(TAKEN_OVER in text for text in lost), lost
+    assert {path.name for path in (tmp_path / "share/stays").iterdir()} == {release_id(run_context(1)), "current"}
+    assert len(Ledger(f"sqlite:///{tmp_path}/ledger.sqlite").entries()) == 1
 
 
 def is_published_now(staged, day):
