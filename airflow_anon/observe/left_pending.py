@@ -17,6 +17,9 @@ from airflow_anon.observe.moments import moment_of, moment_words
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry, Ledger, Pending
 
+CLOCKS_DIFFER = dt.timedelta(hours=1)
+"""By how much the clocks of two machines may differ; beyond it one of them is wrong."""
+
 
 def stayed_pending(
     found: Iterable[Pending], settings: AlertSettings | None = None, now: dt.datetime | None = None
@@ -30,7 +33,7 @@ def stayed_pending(
     """
     longest = (settings or AlertSettings()).pending_hours
     now = now or dt.datetime.now(dt.timezone.utc)
-    return [_alert(one) for one in found if _hours(one, now) > longest]
+    return [_alert(one, now) for one in found if _hours(one, now) > longest]
 
 
 def told_by(ledger: Ledger, dag_id: str, entries: Sequence[Entry]) -> list[Pending]:
@@ -76,14 +79,24 @@ def _has_run_since(ledger: Ledger, pending: Pending) -> bool:
 
 
 def _hours(pending: Pending, now: dt.datetime) -> float:
-    """Return how long a publication is pending; for ever if somebody changed the time in its row."""
+    """Return how long a publication is pending; for ever if nobody can tell by the time in its row."""
     since = moment_of(pending.since)
-    return math.inf if since is None else (now - since) / dt.timedelta(hours=1)
+    return math.inf if since is None or _is_ahead(since, now) else (now - since) / dt.timedelta(hours=1)
 
 
-def _alert(pending: Pending) -> Alert:
+def _is_ahead(since: dt.datetime, now: dt.datetime) -> bool:
+    """Whether a clock was wrong when the publication began, or is now: it would be told of only once that time came."""
+    return since - now > CLOCKS_DIFFER
+
+
+def _alert(pending: Pending, now: dt.datetime) -> Alert:
+    since = moment_of(pending.since)
+    ahead = since is not None and _is_ahead(since, now)
+    told = moment_words(pending.since) + (
+        ", which is later than now, as a clock ran ahead or is behind" if ahead else ""
+    )
     happened = (
-        f"its publication is pending since {moment_words(pending.since)}, and no run has ended it; if its run does "
+        f"its publication is pending since {told}, and no run has ended it; if its run does "
         f"not go on, end it where the workers run, with its shares mounted, by "
         f"`airflow-anon settle {pending.job}/{pending.release_id}`"
     )

@@ -21,6 +21,7 @@ from airflow.sdk.bases.notifier import BaseNotifier
 
 from airflow_anon.ledger import Ledger
 from airflow_anon.notifications import ReleaseAlertNotifier, newest, run_of
+from airflow_anon.observe.left_pending import stayed_pending
 from airflow_anon.publication.withdraw import recall
 from tests.airflow_anon.entries import JOB_SHA256, entry_of
 from tests.ports import free_port
@@ -328,6 +329,19 @@ class TestWhatStayedPending:
         assert told_of("next", pending_hours=math.inf) == []
         with pytest.raises(ValueError, match="pending_hours is -1"):
             ReleaseAlertNotifier(pending_hours=-1)
+
+    def test_a_clock_that_ran_ahead_does_not_hide_it_until_that_time_comes(self, ledger):
+        left_pending(ledger, "cut-off", hours=-30)
+        ledger.append(document_of("next"))
+        assert told_of("next") == ["pending"]
+        assert told_of("next", pending_hours=math.inf) == []
+        (alert,) = stayed_pending(ledger.pending())
+        assert "UTC, which is later than now, as a clock ran ahead or is behind, and no run has ended it" in alert.text
+
+    def test_clocks_of_two_machines_may_differ_by_a_little(self, ledger):
+        left_pending(ledger, "under-way", hours=-0.9)
+        ledger.append(document_of("next"))
+        assert told_of("next") == []
 
     def test_of_another_job_whose_runs_tell_of_it_nothing_is_said(self, ledger):
         left_pending(ledger, "cut-off", share="/share", job="visits", dag="visits")
