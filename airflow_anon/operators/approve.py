@@ -31,6 +31,7 @@ from airflow_anon.run.approval import (
     objection,
     role_of,
 )
+from airflow_anon.run.earlier_results import refuse_missing
 from airflow_anon.run.facts import attempt_of, run_facts
 from airflow_anon.run.refusal import ReleaseRefused, told
 from airflow_anon.share.folder_share import local_path
@@ -150,6 +151,7 @@ class ApproveReleaseOperator(HITLOperator):
         from airflow_anon.publication.delivered import delivered_now  # noqa: PLC0415
         from airflow_anon.publication.errors import ledger_errors  # noqa: PLC0415
 
+        refuse_missing(release=self.release, manifest_sha256=self.manifest_sha256)
         job = self._approved_job()
         folder = self._checked()
         with ledger_errors():

@@ -12,6 +12,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow_anon.operators.deidentify import engine_errors, told_release
 from airflow_anon.operators.ended import EndedWhenKilled
 from airflow_anon.operators.what_was_read import note_what_was_read
+from airflow_anon.run.earlier_results import refuse_missing
 from airflow_anon.run.progress import LoggedProgress
 from airflow_anon.run.refusal import told
 from airflow_anon.run.release_id import release_id
@@ -117,6 +118,7 @@ class DeidentifyInWarehouseOperator(EndedWhenKilled):
         from airflow_anon.share.sql_share import SqlShare  # noqa: PLC0415
         from airflow_anon.warehouse.failure import warehouse_errors  # noqa: PLC0415
 
+        refuse_missing(staging=self.staging)
         with engine_errors():
             job = load_job(self.job)
         if job.backend != "sql" or job.source is None or job.output is None:

@@ -11,6 +11,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import BaseOperator
 
 from airflow_anon.observe.lineage import ExtractLineage
+from airflow_anon.run.earlier_results import refuse_missing
 from airflow_anon.run.refusal import told
 from airflow_anon.transport.address import is_local, path_of
 from airflow_anon.transport.changed_rows import Told, told_by
@@ -204,6 +205,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         AirflowException
             The database failed; a retry may help.
         """
+        refuse_missing(staging=self.staging)
         what = self._what()
         # before the table is read, which may take long
         key = fingerprint_key(self.fingerprint_key)

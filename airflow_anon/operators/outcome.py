@@ -74,7 +74,7 @@ class OutcomeOperator(BaseOperator):
             if context["ti"].xcom_pull(task_ids=task) is None:
                 raise AirflowFailException(
                     f"the work is not done: task {task} has no result, for example if marked as successful by hand; "
-                    f"clear it"
+                    f"clear the whole run"
                 )
 
 

@@ -18,6 +18,7 @@ from airflow_anon.observe.recorded import recorded_in
 from airflow_anon.operators.release_metrics import metrics_in
 from airflow_anon.run.approval import refused_without
 from airflow_anon.run.check_only import is_check
+from airflow_anon.run.earlier_results import refuse_missing
 from airflow_anon.run.facts import attempt_of, run_facts
 from airflow_anon.run.job_sections import sections
 from airflow_anon.run.refusal import ReleaseRefused, told
@@ -158,6 +159,9 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
         """
         if is_check(context):  # whatever was cleared or marked by hand
             raise AirflowSkipException("the run is to check only: nothing is published")
+        refuse_missing(
+            release=self.release, manifest_sha256=self.manifest_sha256, validation_sha256=self.validation_sha256
+        )
         from airflow_anon.ledger.address import open_ledger  # noqa: PLC0415 (heavy imports belong into execute)
         from airflow_anon.publication.errors import ledger_errors  # noqa: PLC0415
         from airflow_anon.publication.publish import Publication  # noqa: PLC0415

@@ -10,11 +10,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
 from airflow_anon.observe.lineage import ValidateLineage
 from airflow_anon.operators.ended import EndedWhenKilled
 from airflow_anon.operators.release_in_warehouse import made_release
+from airflow_anon.run.earlier_results import refuse_missing
 from airflow_anon.run.refusal import ReleaseRefused, told
 from airflow_anon.run.release_id import release_id
 from airflow_anon.share.made_table import read_made
@@ -27,6 +28,7 @@ from airflow_anon.transport.staged_files import beside, column_types, private_co
 from engine import (
     EngineError,
     Message,
+    VaultBusy,
     VerificationFailed,
     check_manifest,
     hierarchies_problem,
@@ -124,12 +126,17 @@ class ValidateReleaseOperator(ValidateLineage, EndedWhenKilled):
             An expectation does not hold.
         AirflowFailException
             The folder is not the one that was written.
+        AirflowException
+            The vault of a series cannot be used now: a retry may help.
         """
+        refuse_missing(release=self.release, manifest_sha256=self.manifest_sha256)
         target = beside(self.release, VALIDATION)
         target.unlink(missing_ok=True)  # the result of an earlier try must not be taken for this one's
         try:
             with self._work.going_on():
                 document = self._document(context)
+        except VaultBusy as problem:
+            raise AirflowException(f"release {self.release} is not validated: {problem}") from None
         except (EngineError, _UnprovenError, FileNotFoundError, NotADirectoryError) as problem:
             unproven = Message(f"release {self.release} is not validated: ", _reason(problem))
             raise AirflowFailException(unproven) from None
@@ -143,7 +150,7 @@ class ValidateReleaseOperator(ValidateLineage, EndedWhenKilled):
         from airflow_anon.expectations.run import run_suite  # noqa: PLC0415 (Great Expectations costs seconds)
         from airflow_anon.expectations.suite import release_suite  # noqa: PLC0415
 
-        manifest_sha256, written = self._manifest_sha256(), load_job(self.job)
+        written = load_job(self.job)
         refuse_job_changed_since(self.release, written)
         with (
             with_local_population(written, self.population) as job,
@@ -151,7 +158,7 @@ class ValidateReleaseOperator(ValidateLineage, EndedWhenKilled):
             self._compared_source(job) as source,
             ExitStack() as stack,
         ):
-            _check(folder, manifest_sha256)
+            _check(folder, self.manifest_sha256)
             _check_formats(folder, job)
             report = _report(folder)
             self._refuse_other_hierarchies(job, report)
@@ -179,7 +186,7 @@ class ValidateReleaseOperator(ValidateLineage, EndedWhenKilled):
         return {
             "job": job.name,
             "job_sha256": written.sha256,
-            "manifest_sha256": manifest_sha256,
+            "manifest_sha256": self.manifest_sha256,
             "salt": salt,
             **result,
         }
@@ -259,11 +266,6 @@ class ValidateReleaseOperator(ValidateLineage, EndedWhenKilled):
             return bytes.fromhex(key).hex()
         except (OSError, ValueError, LookupError, TypeError):
             raise _UnprovenError(f"{name}: is not beside the release; run the de-identification again") from None
-
-    def _manifest_sha256(self) -> str:
-        if not isinstance(self.manifest_sha256, str):
-            raise _UnprovenError("manifest_sha256 is missing: give the one that deidentify returned")
-        return self.manifest_sha256
 
     def _source_rows(self) -> int:
         if self.source_rows is None and self.source:

@@ -61,7 +61,7 @@ def local_source(address: str, what: str = "source") -> Iterator[Path]:
 
 def _why_missing(path: ObjectStoragePath) -> str:
     """Say how a staged file can be missing: its folder is made anew for each run, and lasts until the run's end."""
-    clear = "a run's staging is removed at its end, so clear the extraction as well"
+    clear = "a run's staging is removed at its end, so clear the whole run"
     if not is_local(path) or path.parent.is_dir():
         return f"is not there; {clear}"
     return (

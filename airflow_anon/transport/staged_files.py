@@ -84,9 +84,7 @@ def _as_parquet(address: str) -> Iterator[None]:
     try:
         yield
     except pa.ArrowException:
-        raise AirflowFailException(
-            f"source {address}: cannot be read as Parquet; clear the extraction as well"
-        ) from None
+        raise AirflowFailException(f"source {address}: cannot be read as Parquet; clear the whole run") from None
 
 
 def record_count(address: str) -> int:

@@ -169,7 +169,7 @@ def test_a_retry_replaces_what_a_killed_try_left(staging):
 
 
 def test_a_missing_source_says_what_to_clear(tmp_path):
-    with pytest.raises(AirflowFailException, match=r"source\.parquet: is not there; .*clear the extraction"):
+    with pytest.raises(AirflowFailException, match=r"source\.parquet: is not there; .*clear the whole run"):
         execute(tmp_path)
 
 

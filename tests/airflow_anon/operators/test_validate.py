@@ -164,7 +164,10 @@ def test_tampering(staged, tampering):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"manifest_sha256": None}, "manifest_sha256 is missing"),
+        (
+            {"manifest_sha256": None},
+            "manifest_sha256: is missing, because the task before, which gives it, left no result",
+        ),
         ({"manifest_sha256": ""}, "is not the one that was written"),
         ({"source_rows": None, "source": None}, "source_rows must be a whole number"),
         ({"source_rows": "None"}, "source_rows must be a whole number"),
