@@ -10,7 +10,8 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_anon.ledger.address import open_ledger
 from airflow_anon.publication.errors import ledger_errors
-from airflow_anon.publication.settle import lead_readers_to, record_cut_off, settle
+from airflow_anon.publication.settle import lead_readers_to, settle_and_record
+from airflow_anon.run.release_id import run_digest
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry, Ledger
@@ -35,28 +36,31 @@ def _run(options: argparse.Namespace) -> int:
             raise AirflowFailException(f"ledger {ledger.address}: does not exist, so there is nothing to settle")
         job, _, release_id = options.release.rpartition("/")
         pending = next((one for one in ledger.pending(job) if one.release_id == release_id), None)
-    entry = _settled_before(ledger, job, release_id) if pending is None else settle(pending, ledger, UMASK)
+    if pending is None:
+        entry = _settled_before(ledger, job, release_id)
+    else:
+        entry = settle_and_record(pending, ledger, UMASK, _MESSAGE)
     release = f"release {release_id} of {job}"
-    if entry is not None:
+    if entry.outcome == "released":
         sys.stdout.write(
             f"{release} is complete (entry {entry.sequence}): readers get it, unless they have a newer one\n"
         )
-        return 0
-    assert pending is not None  # noqa: S101 (else it has an entry)
-    entry = record_cut_off(pending, ledger, _MESSAGE)
-    sys.stdout.write(
-        f"{release} was not complete: it is taken back, and its attempt is failed (entry {entry.sequence})\n"
-    )
+    else:
+        sys.stdout.write(
+            f"{release} was not complete: it is taken back, and its attempt is failed (entry {entry.sequence})\n"
+        )
     return 0
 
 
 def _settled_before(ledger: Ledger, job: str, release_id: str) -> Entry:
-    """Lead readers to a release that has its entry: somebody was cut off between the two, or repeats the command.
+    """Return the entry of what is settled already: somebody was cut off, or repeats the command.
+
+    Readers are led to a release that has its entry.
 
     Raises
     ------
     AirflowFailException
-        It has no entry, or was taken out of the share since.
+        Neither it nor its attempt has an entry, or it was taken out of the share since.
     AirflowException
         A share cannot be written.
     """
@@ -69,6 +73,9 @@ def _settled_before(ledger: Ledger, job: str, release_id: str) -> Entry:
             "there is nothing to settle; trigger a new run"
         )
     if entry is None:
+        failed = _failed(ledger, job, release_id)
+        if failed is not None:
+            return failed
         raise AirflowFailException(
             f"release {job}/{release_id}: no publication of it is pending, and it has no entry: it was taken back, or "
             "never begun; write it as JOB/RELEASE, as `airflow-anon ledger verify` lists those that are pending"
@@ -77,3 +84,10 @@ def _settled_before(ledger: Ledger, job: str, release_id: str) -> Entry:
         document = ledger.document(entry.sequence)
     lead_readers_to(document, ledger, UMASK)
     return entry
+
+
+def _failed(ledger: Ledger, job: str, release_id: str) -> Entry | None:
+    """Return the newest entry of the run that a release is named after, if its publication was taken back."""
+    with ledger_errors():
+        failed = ledger.of_job(job, outcome="failed")
+        return next((one for one in failed if release_id.endswith(f"-{run_digest(one.dag_id, one.run_id)}")), None)

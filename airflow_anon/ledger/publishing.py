@@ -117,7 +117,9 @@ class Publishing(ABC):
 
     @contextmanager
     def taking_back(self, publication: Pending) -> Iterator[bool]:
-        """Remove the pending row of a revoked publication after the block that hides its release, atomically.
+        """Keep out all other writers while the block hides the release of a revoked publication.
+
+        The row stays until `taken_back`: whoever is cut off before leaves it to the next one.
 
         Yields
         ------
@@ -128,8 +130,38 @@ class Publishing(ABC):
             there = pending.is_revoked(connection, publication)
             # A release with an entry stays visible even if it has a pending row.
             yield there and entries.released(connection, publication.job, publication.release_id) is None
-            if there:
+
+    def taken_back(self, publication: Pending, document: Mapping[str, Any] | None = None) -> Entry | None:
+        """Remove the pending row of a revoked publication, and write the entry of its attempt, in one transaction.
+
+        Parameters
+        ----------
+        document : mapping, optional
+            Of its attempt, which failed; without it whoever ended the attempt writes the entry.
+
+        Returns
+        -------
+        Entry or None
+            That of the release, where another process has completed it; else that of the attempt.
+
+        Raises
+        ------
+        StillPending
+            The attempt has begun to publish again.
+        LedgerError
+            The document is not plain JSON or lacks a key, or the ledger's head was tampered with.
+        """
+        columns = None if document is None else columns_of(document)
+        with self._writing() as (connection, head):
+            if pending.is_revoked(connection, publication):
                 pending.withdraw(connection, publication.job, publication.release_id)
+            known = entries.released(connection, publication.job, publication.release_id)
+            if known is not None or columns is None or document is None:
+                return known
+            known = entries.not_released(connection, columns)
+            if known is None:
+                pending.refuse_open(connection, columns)
+            return known or entries.append(connection, head, document)
 
     def withdraw(self, job: str, release_id: str) -> None:
         """Remove the pending row of a publication that never became visible; harmless if none is pending."""

@@ -73,7 +73,7 @@ class BrokenJobOperator(BaseOperator):
         """Settle what the run published, and return the entry of the attempt."""
         from airflow_anon.ledger.address import open_ledger  # noqa: PLC0415 (heavy imports belong into execute)
         from airflow_anon.publication.errors import ledger_errors  # noqa: PLC0415
-        from airflow_anon.publication.settle import record_cut_off, settle  # noqa: PLC0415
+        from airflow_anon.publication.settle import settle_and_record  # noqa: PLC0415
 
         run, airflow = context["dag_run"], airflow_id()
         facts = {**run_facts(context), "task_group": self.group, **({} if airflow is None else {"airflow": airflow})}
@@ -82,7 +82,7 @@ class BrokenJobOperator(BaseOperator):
             pending = ledger.pending(job_name)
         for one in pending:
             if one.is_of_run(run.dag_id, run.run_id) and not one.is_of_another(airflow):
-                return settle(one, ledger, UMASK) or record_cut_off(one, ledger, self.reason)
+                return settle_and_record(one, ledger, UMASK, self.reason)
         with ledger_errors():
             entry = ledger.released(job_name, release_id(context))
             if entry is None or entry.attempt != facts["attempt"]:

@@ -267,13 +267,15 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
 
     def _settle(self, pending: Pending, ledger: Ledger, *, record: bool = False) -> None:
         """End a publication that will not be retried; `record` it as failed if it is taken back."""
-        from airflow_anon.publication.settle import record_cut_off, settle  # noqa: PLC0415 (heavy imports)
+        from airflow_anon.publication.settle import settle, settle_and_record  # noqa: PLC0415 (heavy imports)
 
-        entry = settle(pending, ledger, self.umask)
-        outcome = "taken back" if entry is None else f"complete (entry {entry.sequence} of the ledger)"
+        if record:
+            entry = settle_and_record(pending, ledger, self.umask, "the publication was cut off")
+        else:
+            entry = settle(pending, ledger, self.umask)
+        is_complete = entry is not None and entry.outcome == "released"
+        outcome = f"complete (entry {entry.sequence} of the ledger)" if is_complete else "taken back"
         self.log.warning("The publication of release %s was cut off; it is now %s", pending.release_id, outcome)
-        if entry is None and record:
-            record_cut_off(pending, ledger, "the publication was cut off")
 
     def _remove_leftovers(self, ledger: Ledger, job: Job, identity: str) -> None:
         """Remove hidden leftovers; an error is only logged, because recording the attempt is more important."""

@@ -22,7 +22,7 @@ from airflow_anon.ledger.entry import FORMAT, GIVEN_UP, Entry
 from airflow_anon.ledger.given_up import MADE_ANEW, given_up
 from airflow_anon.ledger.named_share import NamedShare, shares_of
 from airflow_anon.publication.errors import ledger_errors, noted, raise_all
-from airflow_anon.publication.settle import record_cut_off, settle
+from airflow_anon.publication.settle import settle_and_record
 from airflow_anon.publication.words import refuse_words
 from airflow_anon.share.folder_share import local_path
 from airflow_anon.transport.object_store import StoreError, is_in_store, listed
@@ -323,8 +323,8 @@ def _document(
 
 def _settle(pending: Pending, ledger: Ledger, share: NamedShare, log: Logger) -> None:
     """End a publication that waited for the share: no try completes it there."""
-    entry = settle(pending, ledger, UMASK)
-    if entry is not None:
+    entry = settle_and_record(pending, ledger, UMASK, "the publication was cut off, and a share of it given up")
+    if entry.outcome == "released":
         log.info(
             "Release %s of %s is complete without %s (entry %d)",
             entry.release_id,
@@ -334,4 +334,3 @@ def _settle(pending: Pending, ledger: Ledger, share: NamedShare, log: Logger) ->
         )
         return
     log.info("The publication of release %s of %s is taken back", pending.release_id, pending.job)
-    record_cut_off(pending, ledger, "the publication was cut off, and a share of it given up")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
 from airflow_anon.ledger.released_places import places_of
-from airflow_anon.publication.errors import ledger_errors, noted, table_errors
+from airflow_anon.publication.errors import ledger_errors, noted, raise_all, table_errors
 from airflow_anon.publication.places import is_place_of, share_at, shares_of
 from airflow_anon.share.sql_share import SqlShare
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 def settle(pending: Pending, ledger: Ledger, umask: int) -> Entry | None:
     """End a publication that no try will complete: record it if it is complete, else take it back.
+
+    Whoever calls this writes the entry of an attempt without a release; for others there is `settle_and_record`.
 
     Returns
     -------
@@ -38,6 +40,33 @@ def settle(pending: Pending, ledger: Ledger, umask: int) -> Entry | None:
     AirflowException
         A database failed; a retry continues.
     """
+    return _settled(pending, ledger, umask, None)
+
+
+def settle_and_record(pending: Pending, ledger: Ledger, umask: int, message: str) -> Entry:
+    """Do the same, and write the entry of an attempt whose publication is taken back: it failed.
+
+    Parameters
+    ----------
+    message : str
+        Why, for that entry.
+
+    Returns
+    -------
+    Entry
+        That of a complete release, else that of the attempt.
+
+    Raises
+    ------
+    AirflowException
+        As of `settle`.
+    """
+    entry = _settled(pending, ledger, umask, message)
+    assert entry is not None  # noqa: S101 (one of the two is written)
+    return entry
+
+
+def _settled(pending: Pending, ledger: Ledger, umask: int, message: str | None) -> Entry | None:
     places = places_of(pending.document.get("publication"))
     misplaced = not all(is_place_of(place, pending.job, pending.release_id) for place in places)
     if not pending.document or misplaced:
@@ -48,29 +77,22 @@ def settle(pending: Pending, ledger: Ledger, umask: int) -> Entry | None:
     # From here on no other process can change the publication, so the following checks stay true.
     with ledger_errors():
         if not ledger.revoke(pending):
-            return ledger.released(pending.job, pending.release_id)
+            # another process has ended it
+            return ledger.taken_back(pending, None if message is None else _failed(pending, message))
     document = _whole(pending, ledger, umask)
     if document is None:
-        _take_back(pending, ledger, umask)
-        return None
+        return _take_back(pending, ledger, umask, None if message is None else _failed(pending, message))
     with ledger_errors():
         entry = ledger.complete_revoked(pending, document)
     lead_readers_to(document, ledger, umask)
     return entry
 
 
-def record_cut_off(pending: Pending, ledger: Ledger, message: str) -> Entry:
-    """Write the entry of an attempt whose publication was taken back: it failed.
-
-    Parameters
-    ----------
-    message : str
-        Why, for the entry.
-    """
+def _failed(pending: Pending, message: str) -> dict[str, Any]:
+    """Return the document of an attempt whose publication is taken back."""
     task = f"{pending.document['run']['task_group']}publish"
     reason = {"task": task, "error": "NotPublished", "message": message}
-    with ledger_errors():
-        return ledger.append({**pending.document, "outcome": "failed", "publication": None, "reason": reason})
+    return {**pending.document, "outcome": "failed", "publication": None, "reason": reason}
 
 
 def _whole(pending: Pending, ledger: Ledger, umask: int) -> dict[str, Any] | None:
@@ -112,18 +134,34 @@ def _left(document: Mapping[str, Any], ledger: Ledger) -> Mapping[str, Any]:
     return left
 
 
-def _take_back(pending: Pending, ledger: Ledger, umask: int) -> None:
+def _take_back(pending: Pending, ledger: Ledger, umask: int, failed: dict[str, Any] | None) -> Entry | None:
     """Remove the files of a revoked publication from every share, unless another process has done so.
+
+    Its row is removed last, with the entry of the attempt in the same transaction: whoever is cut off before leaves the
+    row, and by it the next one does what is missing.
+
+    Parameters
+    ----------
+    failed : dict, optional
+        The document of the attempt.
 
     Raises
     ------
     AirflowException
-        A share cannot be written: the others are without the release, and the pending row stays for the next try.
+        A share cannot be written: the others are without the release. The pending row stays for the next try, unless
+        the release is hidden everywhere; then the next publication of the job removes what is hidden.
     """
     shares = [share_at(place, umask, ledger)[0] for place in places_of(_left(pending.document, ledger))]
     with ledger_errors(), ledger.taking_back(pending) as there:
         _of_all(partial(_hidden, share, pending.release_id) for share in (shares if there else ()))
-    _of_all(partial(share.remove_leftovers, pending.release_id) for share in shares)
+    problems: list[AirflowException] = []
+    for share in shares:
+        with noted(problems):
+            share.remove_leftovers(pending.release_id)
+    with ledger_errors():
+        entry = ledger.taken_back(pending, failed)
+    raise_all(problems)
+    return entry
 
 
 def _hidden(share: Share, release_id: str) -> None:

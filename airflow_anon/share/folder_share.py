@@ -27,6 +27,8 @@ from engine import VerificationFailed, check_manifest, write_manifest
 _PROBE = f".{CURRENT}.probe."
 _NO_LINKS = (errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP)
 """What FAT, file systems of user space, and SMB say."""
+_REMOVALS = 20
+"""How often the removal of a folder begins anew: each time another process was faster with a file of it."""
 
 
 def local_path(address: str, what: str) -> Path:
@@ -275,11 +277,8 @@ class FolderShare:
                 continue
             if claimed.is_symlink() or not claimed.is_dir():
                 claimed.unlink()
-                continue
-            while claimed.is_dir():
-                # another process that removes it too may be faster with some of the files
-                with contextlib.suppress(FileNotFoundError):
-                    shutil.rmtree(claimed)
+            else:
+                _remove_tree(claimed)
 
     def names(self) -> set[str]:
         """Return the names in the job's folder, those of hidden leftovers without what hides them.
@@ -337,6 +336,16 @@ class FolderShare:
             synchronize(file)
         partial.chmod(0o777 & ~self.umask)
         synchronize(partial)
+
+
+def _remove_tree(folder: Path) -> None:
+    """Remove a folder, also where another process removes it at the same time and is faster with some of the files."""
+    for _ in range(_REMOVALS):
+        with contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(folder)
+        if not folder.is_dir():
+            return
+    shutil.rmtree(folder)
 
 
 def file_sha256(path: Path) -> str:

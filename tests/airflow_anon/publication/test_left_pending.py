@@ -24,7 +24,7 @@ from airflow_anon.run.airflow_id import airflow_id
 from airflow_anon.share import sql_share
 from airflow_anon.share.folder_share import FolderShare
 from tests.airflow_anon.publication.publishing import run_context
-from tests.airflow_anon.publication.test_review import NOT_FOUND, UNREACHABLE, cut_off, world
+from tests.airflow_anon.publication.test_review import NOT_FOUND, UNREACHABLE, cut_off, killed, world
 
 __all__ = ["world"]
 
@@ -234,6 +234,60 @@ def test_somebody_completes_on_the_command_line_what_is_whole(world, monkeypatch
     status, said = settled(capsys, f"stays/{world.today}")
     assert (status, "is complete (entry 2)" in said) == (0, True)
     assert world.outcomes() == ["released", "released"]
+
+
+@pytest.mark.parametrize("world", ["folder", "both"], indirect=True)
+@pytest.mark.parametrize(
+    ("owner", "step"),
+    [
+        (Ledger, "revoke"),
+        (FolderShare, "hide"),
+        (Ledger, "taking_back"),
+        (FolderShare, "remove_leftovers"),
+        (Ledger, "taken_back"),
+    ],
+)
+def test_a_taking_back_that_was_killed_is_ended_by_the_same_command(world, monkeypatch, capsys, owner, step):
+    """Nothing stays hidden in the share, and the attempt has its entry; said once more, the command changes nothing."""
+    cut_off(world, monkeypatch, Ledger, "complete")
+    (world.share / world.today / "data.parquet").write_bytes(b"changed")  # what is not whole is taken back
+    if "table" in world.output:
+        emptied(world)
+    with monkeypatch.context() as patched:
+        patched.setattr(owner, step, killed)
+        with pytest.raises(KeyboardInterrupt):
+            main(["settle", f"stays/{world.today}"])
+    for _ in range(2):
+        status, said = settled(capsys, f"stays/{world.today}")
+        assert (status, "it is taken back, and its attempt is failed (entry 2)" in said) == (0, True)
+        assert world.outcomes() == ["released", "failed"]
+        assert not [path.name for path in world.share.iterdir() if world.today in path.name]
+
+
+def emptied(world):
+    """Let the table forget the release of today: what is in a table is never taken back."""
+    engine = create_engine(f"sqlite:///{world.folder}/research.db")
+    with engine.begin() as connection:
+        connection.execute(text("DELETE FROM stays_release WHERE release_id = :today"), {"today": world.today})
+    engine.dispose()
+
+
+@pytest.mark.parametrize("world", ["folder"], indirect=True)
+def test_what_cannot_be_removed_is_hidden_and_the_attempt_has_its_entry(world, monkeypatch, capsys):
+    """As where a reader holds a file open on another machine: the next publication removes it."""
+    cut_off(world, monkeypatch, Ledger, "complete")
+    (world.share / world.today / "data.parquet").unlink()
+
+    def held(*_):
+        raise OSError(errno.EBUSY, "Device or resource busy", str(world.share))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(FolderShare, "remove_leftovers", held)
+        status, said = settled(capsys, f"stays/{world.today}")
+    assert (status != 0, "cannot be written (Device or resource busy)" in said) == (True, True)
+    assert world.outcomes() == ["released", "failed"]
+    assert world.record(day=3) == "failed"
+    assert not [path.name for path in world.share.iterdir() if world.today in path.name]
 
 
 def test_what_was_never_begun_is_not_settled(world, capsys):

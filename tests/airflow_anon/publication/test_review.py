@@ -282,7 +282,7 @@ def test_who_removes_leftovers_does_not_remove_files_of_a_release(world, monkeyp
 
     with monkeypatch.context() as patched:
         at(patched, Ledger, "begin", remove, after=True)
-        with pytest.raises(AirflowException, match="No such file"):
+        with pytest.raises(AirflowException, match="another process took over"):
             world.publish()
     assert folder_share.shutil.rmtree is rmtree
     assert not (world.share / world.today).exists()
