@@ -56,6 +56,7 @@ def _doctor(_: argparse.Namespace) -> int:
 def findings() -> Iterator[Looked]:
     """Look at the installation."""
     yield _airflow()
+    yield from _data_intervals()
     yield from _entry_points()
     for folder in (conf.get("core", "dags_folder"), conf.get("core", "plugins_folder", fallback="")):
         if folder and folder not in sys.path:
@@ -80,6 +81,17 @@ def _airflow() -> Looked:
     if numbers < OLDEST_AIRFLOW:
         return Looked("problem", "Airflow", f"{found}; {oldest} or newer is needed")
     return Looked("ok", "Airflow", found)
+
+
+def _data_intervals() -> Iterator[Looked]:
+    """Look whether a night has the date of the night before it: by their dates releases are older or newer."""
+    if conf.getboolean("scheduler", "create_cron_data_intervals", fallback=False):
+        yield Looked(
+            "warning",
+            "dates of runs",
+            "[scheduler] create_cron_data_intervals is on, so the night after a run by hand is older than that run, "
+            "which readers then keep, and a series refuses it; turn it off",
+        )
 
 
 def _entry_points() -> Iterator[Looked]:

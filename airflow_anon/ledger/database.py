@@ -22,6 +22,13 @@ from airflow_anon.transport.others_in_path import ask_in_new_sessions, others_in
 from airflow_anon.transport.prepared_statements import prepare_nothing
 
 WAIT_FOR_LOCK_SECONDS = 60
+_REMEDIES = (
+    ("readonly database", "let the user that runs this write the file and its folder, or mount it for writing"),
+    ("unable to open database file", "mount or restore its folder, and let the user that runs this open the file"),
+    ("disk is full", "make room on its disk"),
+    ("database is locked", f"another process holds it for more than {WAIT_FOR_LOCK_SECONDS} seconds; let that end"),
+)
+"""What to do about errors of SQLite, by words of their texts."""
 
 
 def engine_of(url_or_engine: str | sa.URL | sa.Engine) -> sa.Engine:
@@ -66,7 +73,10 @@ def make_file(engine: sa.Engine) -> None:
     try:
         os.close(os.open(_path(engine.url), os.O_CREAT | os.O_RDWR, 0o600))
     except OSError as problem:
-        raise LedgerUnreachable(f"ledger {_path(engine.url)}: cannot be created ({problem.strerror})") from None
+        raise LedgerUnreachable(
+            f"ledger {_path(engine.url)}: cannot be created ({problem.strerror}); its folder must be there, "
+            "and the user that runs this must be able to write it"
+        ) from None
 
 
 @contextmanager
@@ -175,5 +185,9 @@ def _database_errors(engine: sa.Engine, done: str) -> Iterator[None]:
         if engine.url.password:
             text = text.replace(str(engine.url.password), "***")
         raise LedgerUnreachable(
-            f"ledger {masked(engine.url)}: cannot be {done}: {type(origin).__name__}: {text}"
+            f"ledger {masked(engine.url)}: cannot be {done}: {type(origin).__name__}: {text}{_remedy(text)}"
         ) from None
+
+
+def _remedy(text: str) -> str:
+    return next((f"; {remedy}" for said, remedy in _REMEDIES if said in text), "")

@@ -205,3 +205,12 @@ def test_a_share_in_sqlite_is_made_by_its_first_release(installation, capsys, mo
     assert status == 2
     monkeypatch.setenv("AIRFLOW_CONN_WAREHOUSE", f"sqlite:///{installation}/warehuose.sqlite")
     assert "problem  connection 'warehouse': reaching it" in looked(installation, capsys)[1]
+
+
+def test_dates_that_let_a_run_by_hand_hide_the_next_night_are_told(installation, capsys, monkeypatch):
+    """A night has the date of the night before it then, and a run by hand that of its start."""
+    assert "dates of runs" not in looked(installation, capsys)[1]
+    monkeypatch.setenv("AIRFLOW__SCHEDULER__CREATE_CRON_DATA_INTERVALS", "True")
+    status, told = looked(installation, capsys)
+    assert status == 0
+    assert "warning  dates of runs: [scheduler] create_cron_data_intervals is on" in told

@@ -5,12 +5,15 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import sqlite3
+from contextlib import closing
 
 import pytest
 import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from airflow_anon.ledger import database
 from airflow_anon.ledger.chain import canonical_json
 from airflow_anon.ledger.errors import LedgerError, LedgerUnreachable, StillPending
 from airflow_anon.ledger.store import Ledger
@@ -219,6 +222,7 @@ def test_a_publication_that_was_taken_back_gets_no_entry(ledger, harm):
             ledger.begin(document(1))
         with ledger.taking_back(ledger.pending()[0]) as there:
             assert there
+        assert ledger.taken_back(ledger.pending()[0]) is None
     ledger.begin(document(1))
     assert ledger.complete("visits", "release-1", HASH).sequence == 1
 
@@ -239,12 +243,47 @@ def test_who_takes_back_does_so_once_and_only_what_was_revoked(ledger):
     assert [row.revoked for row in ledger.pending()] == [True]
     with ledger.taking_back(again) as there:
         assert there
+    assert [row.revoked for row in ledger.pending()] == [True], "whoever is cut off here leaves it to the next one"
+    assert ledger.taken_back(again) is None
     with ledger.taking_back(again) as there:
         assert not there
     with pytest.raises(LedgerError, match="taken back meanwhile"):
         ledger.complete_revoked(again, again.document)
     assert not ledger.revoke(again)
     assert ledger.pending() == ledger.entries() == []
+
+
+def failed(number):
+    """Give the document of the attempt that is to publish, as it is recorded where its publication is taken back."""
+    return {**document(number), "outcome": "failed", "publication": None}
+
+
+def test_the_row_goes_with_the_entry_of_the_attempt(ledger):
+    ledger.begin(document(1))
+    (begun,) = ledger.pending()
+    assert ledger.revoke(begun)
+    with pytest.raises(LedgerError):
+        ledger.taken_back(begun, {**failed(1), "outcome": "lost"})
+    assert [row.revoked for row in ledger.pending()] == [True]
+    entry = ledger.taken_back(begun, failed(1))
+    assert (entry.outcome, entry.sequence, ledger.pending()) == ("failed", 1, [])
+    assert ledger.taken_back(begun, failed(1)) == entry
+
+
+def test_of_a_release_that_another_process_has_completed_no_failure_is_recorded(ledger):
+    ledger.begin(document(1))
+    (begun,) = ledger.pending()
+    entry = ledger.complete("visits", "release-1", HASH)
+    assert ledger.taken_back(begun, failed(1)) == entry
+    assert len(ledger.entries()) == 1
+
+
+def test_an_attempt_that_publishes_again_is_not_recorded_as_failed(ledger):
+    ledger.begin(document(1))
+    (begun,) = ledger.pending()
+    with pytest.raises(StillPending):
+        ledger.taken_back(begun, failed(1))
+    assert ledger.pending() == [begun]
 
 
 def test_a_revoked_publication_that_is_whole_is_completed_by_who_revoked_it(ledger):
@@ -383,3 +422,36 @@ def test_a_ledger_in_an_engine_of_the_caller(ledger_url):
 
 def test_canonical_json_does_not_depend_on_the_order_of_keys():
     assert canonical_json({"b": 1.0, "a": "é"}) == canonical_json({"a": "é", "b": 1.0}) == '{"a":"\\u00e9","b":1.0}'
+
+
+def test_a_file_that_another_process_holds_is_told_with_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.setattr(database, "WAIT_FOR_LOCK_SECONDS", 0.01)
+    ledger = Ledger(f"sqlite:///{tmp_path}/ledger.sqlite")
+    ledger.append(document(1))
+    with closing(sqlite3.connect(tmp_path / "ledger.sqlite", isolation_level=None)) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        with pytest.raises(LedgerUnreachable, match=r"database is locked; another process holds it .*let that end$"):
+            ledger.append(document(2))
+    ledger.append(document(2))
+
+
+def test_a_folder_that_is_away_is_told_with_what_to_do(tmp_path):
+    with pytest.raises(LedgerUnreachable, match=r"cannot be created \(No such file or directory\); its folder must be"):
+        Ledger(f"sqlite:///{tmp_path}/away/ledger.sqlite").append(document(1))
+    assert not (tmp_path / "away").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        ("attempt to write a readonly database", "let the user that runs this write the file and its folder"),
+        ("unable to open database file", "mount or restore its folder"),
+        ("database or disk is full", "make room on its disk"),
+    ],
+)
+def test_what_sqlite_says_is_told_with_what_to_do(tmp_path, text, remedy):
+    """The user of the tests may be root, whom no mode keeps from writing."""
+    engine = database.engine_of(f"sqlite:///{tmp_path}/ledger.sqlite")
+    database.make_file(engine)
+    with pytest.raises(LedgerUnreachable, match=f"{text}; {remedy}"), database.writing(engine):
+        raise sqlite3.OperationalError(text)
