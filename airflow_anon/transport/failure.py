@@ -19,6 +19,8 @@ from airflow_anon.transport.failure_kinds import connection_failure, is_wrong_qu
 # resources, limits of the program, object state, operator intervention.
 QUOTABLE_SQLSTATES = ("08", "25", "28", "2B", "3D", "3F", "40", "42", "53", "54", "55", "57")
 INTEGRITY = "23"
+_READONLY = "attempt to write a readonly database"
+_WRITE = "; let the user that runs the tasks write the file and its folder, or mount it for writing"
 # Messages of SQLite, and of connections that fail or end, and those of MariaDB about its own state, which it writes
 # into no log; without an SQLSTATE. They name objects, never values.
 QUOTABLE_STARTS = (
@@ -26,7 +28,7 @@ QUOTABLE_STARTS = (
     "no such column",
     "database is locked",
     "unable to open database file",
-    "attempt to write a readonly database",
+    _READONLY,
     "database or disk is full",
     "disk I/O error",
     "failed to open",
@@ -100,6 +102,8 @@ def explain(problem: BaseException) -> str:
     why = connection_failure(text, state)
     if why is not None:
         return f"{why} ({kind}: {message})" if message else f"{why} ({kind})"
+    if message is not None and message.startswith(_READONLY):
+        message += _WRITE
     return f"{kind}: {message}" if message else f"{kind}; its text may hold values and stays in the database's own log"
 
 

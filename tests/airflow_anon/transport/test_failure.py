@@ -63,6 +63,17 @@ def test_a_full_disk_of_sqlite_is_told_as_it_is():
     assert explain(caught.value) == "OperationalError: database or disk is full"
 
 
+def test_a_file_that_may_not_be_written_is_told_with_what_to_do(tmp_path):
+    path = tmp_path / "share.sqlite"
+    sqlite3.connect(path).execute("CREATE TABLE t (x)")
+    with pytest.raises(sqlite3.OperationalError) as caught:
+        sqlite3.connect(f"file:{path}?mode=ro", uri=True).execute("INSERT INTO t VALUES (1)")
+    assert explain(caught.value) == (
+        "OperationalError: attempt to write a readonly database; let the user that runs the tasks write the file and "
+        "its folder, or mount it for writing"
+    )
+
+
 @pytest.mark.postgres
 @pytest.mark.parametrize("driver", ["psycopg", "psycopg2"])
 @pytest.mark.parametrize(
