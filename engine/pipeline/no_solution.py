@@ -27,10 +27,19 @@ from engine.tables.counting.frequency import FrequencyTable
 from engine.tables.persons.pictures import apart_of
 
 
-def no_solution_text(job: Job, problem: Problem, *, exact: bool) -> Message:
-    """Return why a search found nothing; `exact`: whether it would have found what there is."""
+def no_solution_text(job: Job, problem: Problem, *, exact: bool, seconds: float) -> Message:
+    """Return why a search found nothing.
+
+    Parameters
+    ----------
+    exact : bool
+        Whether it would have found what there is, in time enough.
+    seconds : float
+        How long it searched.
+    """
     models = ", ".join(model.describe() for model in job.counted_privacy)
-    within = f" within {job.search_seconds:g} seconds" if job.search_seconds else ""
+    was_cut = job.search_seconds is not None and seconds >= job.search_seconds
+    within = f" within {job.search_seconds:g} seconds" if was_cut else ""
     most = f"{100 * job.suppression_limit:.4g}% of its records"
     satisfying = f"satisfies {models} while suppressing at most {most}{within}"
     few = too_few(job, problem)
@@ -40,8 +49,10 @@ def no_solution_text(job: Job, problem: Problem, *, exact: bool) -> Message:
         return Message(f"the policy does not do: no transformation by it {satisfying}{nearest}; {changes}")
     changes = _MORE if few else _changes(job, problem, limited=limited)
     none = "no transformation of the table"
-    if exact or few:
+    if few or (exact and not was_cut):
         return Message(f"{none} {satisfying}{nearest}; {changes}")
+    if exact:
+        return Message(f"{none} was found that {satisfying}{nearest}; raise search.time_limit_seconds, or {changes}")
     found = f"search.algorithm {job.search.algorithm} found {none}"
     return Message(f"{found} that {satisfying}{nearest}; use optimal, or {changes}")
 

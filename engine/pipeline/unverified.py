@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import secrets
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -243,10 +244,12 @@ def _searched(
 def _search(job: Job, problem: Problem, progress: Progress | None) -> tuple[Solution, list[str]]:
     """Return the solution and its warnings for the report."""
     method = find_method(job.search.algorithm)
+    started = time.monotonic()
     solution = method.run(problem, progress)
+    seconds = time.monotonic() - started
     exact = method.is_exact(problem)
     if solution is None:
-        raise NoSolution(no_solution_text(job, problem, exact=exact))
+        raise NoSolution(no_solution_text(job, problem, exact=exact, seconds=seconds))
     return solution, [] if exact or solution.optimal else [_not_exact_text(job)]
 
 

@@ -7,6 +7,8 @@ nothing and gives other searches their first solution.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
 
 from engine.lattice.space import Levels, replaced
@@ -16,23 +18,33 @@ from engine.tables.counting.frequency import Classes
 from engine.utility.information_loss import ranked
 
 
-def greedy(checker: Checker, problem: Problem) -> Check | None:
-    """Descend as long as the loss falls; None if the top is no solution."""
+def greedy(checker: Checker, problem: Problem, is_over: Callable[[], bool]) -> Iterator[Check]:
+    """Descend as long as the loss falls: yield solutions, each better than the one before; none if the top is none.
+
+    Parameters
+    ----------
+    is_over : callable
+        Whether to end; asked before each evaluation but the first.
+    """
     high = problem.lattice.high
     classes = problem.table.partition(high)
     here = checker.check(high, classes)
-    if here.loss is None:
-        return None
     hopeless: set[tuple[int, int]] = set()
-    while True:
-        below = _first_better(checker, problem, here, classes, hopeless)
+    while here.loss is not None:
+        yield here
+        below = _first_better(checker, problem, here, classes, hopeless, is_over)
         if below is None:
-            return here
+            return
         here, classes = below
 
 
 def _first_better(
-    checker: Checker, problem: Problem, here: Check, classes: Classes, hopeless: set[tuple[int, int]]
+    checker: Checker,
+    problem: Problem,
+    here: Check,
+    classes: Classes,
+    hopeless: set[tuple[int, int]],
+    is_over: Callable[[], bool],
 ) -> tuple[Check, Classes] | None:
     """Return a better specialization; note the levels of attributes that no solution further down has either."""
     nothing = np.empty(0, np.int64)
@@ -43,9 +55,12 @@ def _first_better(
     ]
 
     def generalized(levels: Levels) -> tuple[float, ...]:
-        return ranked(problem.evaluator.bound(levels, levels, nothing))
+        # of hundreds of attributes it takes seconds to bound all: once the time is over, the order does not matter
+        return () if is_over() else ranked(problem.evaluator.bound(levels, levels, nothing))
 
     for levels in sorted(candidates, key=generalized):
+        if is_over():
+            return None
         a = next(a for a, (new, old) in enumerate(zip(levels, here.levels, strict=True)) if new != old)
         finer = classes.refined(a, levels[a])
         below = checker.check(levels, finer)

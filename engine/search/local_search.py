@@ -8,7 +8,7 @@ guarantees nothing, and gives an exact search a solution early that rules out mu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -41,12 +41,15 @@ class LocalSearch:
     ----------
     checker : Checker
         Of the thread that calls.
+    is_over : callable
+        Whether to end with what was found; asked before each evaluation.
     seed : int
         Of the perturbations.
     """
 
-    def __init__(self, checker: Checker, problem: Problem, seed: int = 0) -> None:
+    def __init__(self, checker: Checker, problem: Problem, is_over: Callable[[], bool], seed: int = 0) -> None:
         self._checker = checker
+        self._is_over = is_over
         self._table = problem.table
         self._evaluator = problem.evaluator
         self._low, self._high = problem.lattice.low, problem.lattice.high
@@ -54,11 +57,11 @@ class LocalSearch:
         self._random = np.random.default_rng(seed)
 
     def improved(self, start: Check, most: int) -> Check:
-        """Return the local optimum to which a solution leads, or what was found after `most` checks."""
+        """Return the local optimum to which a solution leads, or what was found by the end of `most` checks."""
         here, left = start, most
         while True:
             for levels, classes in self._neighbours(here):
-                if left <= 0:
+                if left <= 0 or self._is_over():
                     return here
                 left -= 1
                 found = self._checker.check(levels, classes)
@@ -77,6 +80,8 @@ class LocalSearch:
         for a in self._random.permutation(self._free)[: self._random.integers(*_MOVED)]:
             levels[a] = int(self._random.integers(self._low[a], self._high[a], endpoint=True))
         for _ in range(most):
+            if self._is_over():
+                return None
             found = self._checker.check(tuple(levels))
             if found.loss is not None:
                 return found
@@ -108,6 +113,8 @@ class LocalSearch:
             for lowered in (None, *down):
                 if raised == lowered:
                     continue
+                if self._is_over():
+                    return
                 levels = here.levels
                 if raised is not None:
                     levels = replaced(levels, raised, levels[raised] + 1)

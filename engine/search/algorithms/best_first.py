@@ -67,6 +67,10 @@ class _Search:
             if self._is_poor(levels, bound):
                 continue
             for _, successor in successors(self._problem.lattice, levels):
+                if not self._search.goes_on(len(self._queue) + 1, partial(self._lower_bound, bound)):
+                    # what is not reached of it is bounded by it
+                    heapq.heappush(self._queue, head)
+                    break
                 self._reach(successor, head)
         return self._search.solution(NOTHING_LEFT)
 
@@ -105,5 +109,5 @@ class _Search:
             self._poor.insert(levels)
         return True
 
-    def _lower_bound(self) -> Bound:
-        return min(bound for _, _, bound in self._queue)
+    def _lower_bound(self, *others: Bound) -> Bound:
+        return min([*others, *(bound for _, _, bound in self._queue)])

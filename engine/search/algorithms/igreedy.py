@@ -30,9 +30,11 @@ METHOD = Method(igreedy, heuristic)
 
 
 def _climbed(problem: Problem, search: NodeSearch, checker: RollUpChecker, levels: Levels) -> Levels | None:
-    """Check all direct generalizations and return the one to continue from; None at the top."""
+    """Check all direct generalizations and return the one to continue from; None at the top, or without time."""
     steps = []
     for a, after in successors(problem.lattice, levels):
+        if not search.goes_on():
+            return None
         classes = checker.partition(after)
         search.check(after, classes)
         # classes that only the population has contain no record

@@ -22,7 +22,7 @@ def lattice_based(problem: Problem, progress: Progress | None = None) -> Solutio
     search = NodeSearch(problem, progress, RollUpChecker(problem))
     here = search.check(problem.lattice.low)
     while search.goes_on():
-        steps = [search.check(levels) for _, levels in successors(problem.lattice, here.levels)]
+        steps = [search.check(levels) for _, levels in successors(problem.lattice, here.levels) if search.goes_on()]
         if not steps:
             break
         step = min(steps, key=_objective)

@@ -144,14 +144,25 @@ class _Search(Generic[AnyBox]):
         self._improve_at = _FIRST_IMPROVEMENT
 
     def run(self) -> Solution | None:
+        try:
+            self._begin()
+        except KeyboardInterrupt:
+            if self._incumbent.best is None:
+                raise
+            # the box of the whole lattice is not opened then, so nothing is claimed but its bound
+            self._course.end()
+        self._pool.run(self._opener.root())
+        return self._course.solution(exhaustive=self._opener.settled >= self._problem.lattice.size)
+
+    def _begin(self) -> None:
+        """Find a first solution."""
         start = None if self._problem.start is None else self._checkers[0].check(self._problem.start)
         if start is not None:
             self._incumbent.offer(start)
         # levels that held last night are close enough to what holds tonight to bound the search
         if start is None or start.loss is None:
-            self._incumbent.offer(greedy(self._checkers[0], self._problem))
-        self._pool.run(self._opener.root())
-        return self._course.solution(exhaustive=self._opener.settled >= self._problem.lattice.size)
+            for found in greedy(self._checkers[0], self._problem, self._course.pause):
+                self._incumbent.offer(found)
 
     def _open(self, thread: int, box: AnyBox) -> list[AnyBox]:
         self._do_what_is_due(thread)
@@ -183,7 +194,7 @@ class _Search(Generic[AnyBox]):
     def _improve(self, thread: int) -> None:
         """Improve the best solution by local search: first itself, later solutions near it."""
         best, most = self._incumbent.best, _CHECKS_PER_BOX * self._opened
-        search = LocalSearch(self._checkers[thread], self._problem, seed=self._opened)
+        search = LocalSearch(self._checkers[thread], self._problem, self._is_over, seed=self._opened)
         if best is not None and self._opened >= 2 * _FIRST_IMPROVEMENT:
             best = search.perturbed(best, most)
         if best is not None:
@@ -202,6 +213,9 @@ class _Search(Generic[AnyBox]):
 
     def _is_urgent(self) -> bool:
         return self._course.is_beyond(_DEPTH_FIRST)
+
+    def _is_over(self) -> bool:
+        return self._course.is_beyond(1.0)
 
     def _save_memory(self) -> None:
         """Release the rows of the boxes that come last; they are made again when the box is processed."""

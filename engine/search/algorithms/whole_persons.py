@@ -88,7 +88,11 @@ class _Search:
             below = [
                 replaced(here, a, level - 1) for a, level in enumerate(here) if level > self._problem.lattice.low[a]
             ]
-            for levels in sorted(below, key=lambda one: self._bound(one, one, None)):
+            # of hundreds of attributes it takes seconds to bound all: once the time is over, the order does not matter
+            over = self._course.pause
+            for levels in sorted(below, key=lambda one: () if over() else self._bound(one, one, None)):
+                if over():
+                    return
                 if self._settle(levels) is not None:
                     here = levels
                     break

@@ -56,12 +56,19 @@ class Course:
         self._progress = progress
         self._incumbent = incumbent
         self._stand = stand
+        self._is_ended = False
         self.proven: Bound = (-math.inf,)
         self._started = self._reported = time.monotonic()
 
     def is_beyond(self, share: float) -> bool:
-        """Return whether a share of the time limit has passed; never without a limit."""
+        """Return whether a share of the time limit has passed; never without a limit, unless the search is to end."""
+        if self._is_ended:
+            return True
         return self._limit is not None and time.monotonic() - self._started > share * self._limit
+
+    def end(self) -> None:
+        """Let the search end as if its time had."""
+        self._is_ended = True
 
     def seconds_beyond(self, share: float) -> float:
         """Return the seconds of the time limit that follow a share of it; 0 without a limit."""

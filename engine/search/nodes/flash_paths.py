@@ -7,6 +7,7 @@ In: a problem, and what tells known transformations and looks at unknown ones. O
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections.abc import Callable
 
 from engine.lattice.space import Levels, at_sum
@@ -66,9 +67,11 @@ class Paths:
     def follow_all(self) -> bool:
         """Follow paths until every transformation is known; False if the time was over before."""
         for total in range(sum(self._lattice.low), sum(self._lattice.high) + 1):
-            unknown = [
-                levels for levels in at_sum(self._lattice, total) if self._goes_on() and not self._is_known(levels)
-            ]
+            # a sum has more transformations than any time allows where there are many attributes
+            reached = itertools.takewhile(lambda _: self._goes_on(), at_sum(self._lattice, total))
+            unknown = [levels for levels in reached if not self._is_known(levels)]
+            if not self._goes_on():
+                return False
             for levels in sorted(unknown, key=self._place):
                 self._follow(levels)
                 self._empty_heap()
@@ -97,7 +100,7 @@ class Paths:
     def _path(self, levels: Levels) -> list[Levels]:
         path: list[Levels] = []
         following: Levels | None = levels
-        while following is not None:
+        while following is not None and self._goes_on():
             path.append(following)
             unknown = (levels for levels in self._successors(following) if not self._is_known(levels))
             following = next(unknown, None)

@@ -202,3 +202,13 @@ def test_a_refusal_does_not_tell_how_many_rows_few_persons_have(knows):
         told.add(str(refused.value))
     assert len(told) == 1
     assert "suppresses those of fewer than 5 persons" in told.pop()
+
+
+def test_a_search_that_found_nothing_in_its_time_does_not_say_that_there_is_nothing():
+    job = {**JOB, "suppression_limit": 0.0, "search": {"algorithm": "best-first", "time_limit_seconds": 1e-9}}
+    with pytest.raises(NoSolution, match=r"was found that satisfies .* within 1e-09 seconds") as cut:
+        run(job, PEOPLE)
+    assert "; raise search.time_limit_seconds, or " in str(cut.value)
+    with pytest.raises(NoSolution, match=r"^no transformation of the table satisfies ") as whole:
+        run({**job, "search": {"algorithm": "best-first", "time_limit_seconds": 1000}}, PEOPLE)
+    assert " seconds" not in str(whole.value)

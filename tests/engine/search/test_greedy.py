@@ -19,7 +19,8 @@ def found_by(search, *, inherited=None):
     checker = Checker(search)
     if inherited is not None:
         checker.inherited = inherited
-    return greedy(checker, search), checker.checked
+    found = list(greedy(checker, search, lambda: False))
+    return found[-1] if found else None, checker.checked
 
 
 @settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=examples(200))

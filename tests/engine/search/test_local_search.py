@@ -47,7 +47,7 @@ def test_at_the_end_no_neighbour_is_better(problem, data):
     if not every:
         return
     start = data.draw(st.sampled_from(every))
-    found = LocalSearch(checker, search).improved(start, PLENTY)
+    found = LocalSearch(checker, search, lambda: False).improved(start, PLENTY)
     assert rank(found) <= rank(start)
     loss, suppressed = evaluate(problem, found.levels)
     assert np.allclose(found.loss, loss, rtol=1e-9, atol=1e-12)
@@ -73,7 +73,7 @@ def test_it_checks_no_more_than_it_may(problem, most, seed):
     every = solutions(search, checker)
     if not every:
         return
-    local = LocalSearch(checker, search, seed)
+    local = LocalSearch(checker, search, lambda: False, seed)
     checker.asked = 0
     assert rank(local.improved(every[-1], most)) <= rank(every[-1])
     assert checker.asked <= most

@@ -6,6 +6,8 @@ import math
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -111,6 +113,22 @@ def test_a_search_that_is_stopped_or_stops_early_has_a_true_bound(problem, known
         assert bound <= best <= loss or loss == pytest.approx(best)
         if "gap" in changes and len(best) == 1 and math.isfinite(best[0]):
             assert best[0] >= (1 - 0.3) * loss[0] - 1e-9
+
+
+@SLOW_START
+@given(problem=whole_person_problems(models="k"), known=st.sampled_from(["all-rows", *OTHERS]))
+def test_a_step_of_the_first_descent_ends_with_the_time(problem, known):
+    """The time is here the number of transformations that are judged, of which one that was begun is ended."""
+    search = replace(searched(problem, known), time_limit=1.5)
+    place, judged = "engine.search.algorithms.whole_persons._Search", []
+    clock = SimpleNamespace(monotonic=lambda: float(len(judged)))
+    with (
+        mock.patch("engine.search.boxes.course.time", clock),
+        mock.patch(f"{place}._settle", lambda _, levels: judged.append(levels)),
+    ):
+        ALGORITHMS["optimal"]().run(search)
+    assert judged[:1] == [search.lattice.high]
+    assert len(judged) <= 2
 
 
 @SLOW_START
