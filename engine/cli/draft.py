@@ -148,6 +148,8 @@ def _first_lines(path: Path, encoding: str, most: int) -> list[str]:
         with path.open(encoding=encoding, errors="replace") as file:
             lines = (file.readline(_LONGEST_LINE) for _ in range(most))
             return [line for line in lines if line.strip()]
+    except UnicodeError:
+        return []  # that the encoding is another one is told where the table is opened
     except OSError as problem:
         raise InvalidData(f"source {path}: cannot be read ({problem.strerror})") from None
 

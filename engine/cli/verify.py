@@ -53,6 +53,11 @@ def run_verify(options: argparse.Namespace) -> int:
 
     job = load_job(options.job)
     if options.source:
+        if "*" not in options.source and not Path(options.source).exists():
+            raise InvalidJob(
+                f"--source {options.source}: not found, so that nothing is compared with it; its path is relative to "
+                "the working directory"
+            )
         job = job.with_source(options.source)
     folder = Path(options.release)
     if not folder.is_dir():

@@ -195,7 +195,7 @@ def profiles(table: Table, columns: Sequence[str], most: int) -> Mapping[str, Pr
     read = 0
     for batch in table.batches(list(columns)):
         for name, column in seen.items():
-            column.see(batch.column(name).slice(0, most - read))
+            column.see(batch.column(name).slice(0, min(most - read, batch.num_rows)))
         read += batch.num_rows
         if read >= most:
             break

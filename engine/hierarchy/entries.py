@@ -17,8 +17,8 @@ ADVICE = (
 def without_entry(name: str, values: Collection[str], records: int, builder: HierarchyBuilder) -> Message:
     """Tell how many distinct values of a column, in how many records, have no entry, and how many nearly have one."""
     told = Message.of(
-        "column {name!r}: {values} distinct values in {records} records have no entry in its hierarchy, which takes "
-        "{admitted}",
+        "column {name!r}: its hierarchy has no entry for {values} of the distinct values, in {records} of the records; "
+        "it takes {admitted}",
         name=name,
         values=Count(len(values)),
         records=Count(records),
@@ -27,4 +27,4 @@ def without_entry(name: str, values: Collection[str], records: int, builder: Hie
     nearly = builder.nearly(values)
     if not nearly:
         return told
-    return Message(told, ", where ", Count(nearly), " of them are with other blanks or in other case")
+    return Message(told, ", and would take ", Count(nearly), " of those with other blanks or in other case")

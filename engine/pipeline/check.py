@@ -140,12 +140,12 @@ def _sample(job: Job, source: Table, most: int) -> tuple[Table, bool]:
 
 def _first(source: Table, most: int) -> tuple[pa.Table, bool]:
     table = pa.concat_tables([source.schema.empty_table(), *_taken(source, most + 1)])
-    return table.slice(0, most), table.num_rows > most
+    return table.slice(0, min(most, table.num_rows)), table.num_rows > most
 
 
 def _taken(source: Table, most: int) -> Iterator[pa.Table]:
     for batch in source.batches(source.schema.names):
-        yield pa.Table.from_batches([batch.slice(0, most)]).cast(source.schema)
+        yield pa.Table.from_batches([batch.slice(0, min(most, batch.num_rows))]).cast(source.schema)
         most -= batch.num_rows
         if most <= 0:
             return

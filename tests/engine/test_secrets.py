@@ -97,7 +97,7 @@ def test_the_files_are_read(tmp_path, name):
     """Nothing is to be said of the good files, so that a bad one is what an error of the next test is about."""
     files(tmp_path)
     (tmp_path / "job.yaml").write_text(json.dumps(document(name)))
-    expected = {"zips.csv": "have no entry in its hierarchy", "frontier.json": "choose: no policy"}
+    expected = {"zips.csv": "its hierarchy has no entry for", "frontier.json": "choose: no policy"}
     assert expected.get(name, "") in said(lambda: run(tmp_path / "job.yaml"))
     assert name in expected or not said(lambda: run(tmp_path / "job.yaml"))
 

@@ -198,7 +198,12 @@ def _complete(path: str, reader: Any) -> Iterator[list[str]]:
         for row in reader:
             yield row
             begin = reader.line_num + 1
-    except csv.Error:
+    except csv.Error as problem:
+        if "field larger" in str(problem):
+            raise InvalidData(
+                f"hierarchy file {path}: line {begin}: has a text of more than {csv.field_size_limit():,} characters, "
+                "or a quote that is not closed; shorten it, or close the quote"
+            ) from None
         raise InvalidData(
             f"hierarchy file {path}: line {begin}: a quote is not closed, or a text follows one that is; close it, "
             'and write a quote in a text twice, as in "say ""a"""'

@@ -67,6 +67,9 @@ def _of_text(told: str, read: pa.csv.ReadOptions) -> str | None:
         return f"has text in column {int(column[1]) + 1} that is not UTF-8; {_SAVE}"
     if told.startswith("Empty CSV file"):
         return "is empty; its first row must name the columns"
+    if "Empty CSV file or block" in told:
+        # not read once more: where Arrow finds no header, what was to be told of its rows may keep Python from ending
+        return "has no line but empty ones where its header must be; its first row must name the columns"
     if "straddling object" in told:
         return (
             f'has a row of more than {read.block_size >> 20} MB, or a quote (") that is not closed, so its cell is '

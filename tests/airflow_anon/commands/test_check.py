@@ -81,7 +81,7 @@ def test_all_problems_at_once(warehouse, capsys):
         "output.table: is the source itself",
         "has the column 'email', which the job does not name",
         "columns 'ward': named in the job but not in the source",
-        "'age': 9 distinct values in 90 records",
+        "'age': its hierarchy has no entry for 9 of the distinct values, in 90 of the records",
         "nowhere.csv: not found",
         "'mrn': several records have the same value",
     ):

@@ -24,8 +24,8 @@ def test_what_is_few(figure, few):
     ("parts", "shown"),
     [
         (
-            ["column 'age': ", {"count": 2}, " distinct values in ", {"count": 3}, " records have no entry"],
-            "column 'age': [fewer than 11] distinct values in [fewer than 11] records have no entry",
+            ["no entry for ", {"count": 2}, " of the distinct values, in ", {"count": 3}, " of the records"],
+            "no entry for [fewer than 11] of the distinct values, in [fewer than 11] of the records",
         ),
         ([{"count": 3}, " of ", {"count": 860}, " equivalence classes"], "[fewer than 11] of 860 equivalence classes"),
         ([{"count": 11}, " records, ", {"count": 0}, " left"], "11 records, 0 left"),

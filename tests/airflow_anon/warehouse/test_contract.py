@@ -173,7 +173,10 @@ def test_values_without_an_entry_are_counted_alike(engine, tmp_path, monkeypatch
     )
     (tmp_path / "hierarchy.csv").write_text("a;*\nb;*\n")
     document = job_of({"q": {"unseen": "error"}})
-    assert "2 distinct values in 3 records have no entry" in agree(engine, table("source"), document, tmp_path)[1]
+    assert (
+        "its hierarchy has no entry for 2 of the distinct values, in 3 of the records"
+        in agree(engine, table("source"), document, tmp_path)[1]
+    )
 
 
 STAYS = """INSERT INTO source SELECT i %% 40, 'z' || i %% 3, 'd' || i %% 7, i %% 9, 1.5 * (i %% 4), i

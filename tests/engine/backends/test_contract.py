@@ -259,7 +259,7 @@ def test_values_without_an_entry_are_counted_alike(tmp_path):
     (tmp_path / "q.csv").write_text("a;*\nb;*\n")
     document = document_of(["q"], tmp_path / "source.parquet")
     document["attributes"]["q"]["hierarchy"] = str(tmp_path / "q.csv")
-    assert "2 distinct values in 3 records have no entry" in agree(document)[1]
+    assert "its hierarchy has no entry for 2 of the distinct values, in 3 of the records" in agree(document)[1]
 
 
 @pytest.mark.parametrize("suppressed", ["star", "drop"])

@@ -29,6 +29,13 @@ def test_a_sample(folder):
     assert "--sample 0" in done.stderr
 
 
+def test_a_sample_of_more_than_any_table_has_is_the_table(folder):
+    whole = cli("check", "job.yaml", cwd=folder)
+    done = cli("check", "job.yaml", "--sample", str(10**30), cwd=folder)
+    assert (done.returncode, done.stderr) == (whole.returncode, "")
+    assert "sample" not in done.stdout.split()[:1]
+
+
 def test_a_job_that_cannot_be_read(folder):
     write(folder, suppression_limit=3, sauce={})
     done = cli("check", "job.yaml", cwd=folder)

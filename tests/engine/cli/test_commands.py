@@ -109,7 +109,11 @@ INVALID = {
     "ragged": ({}, ROWS + "6,4711,u,u\n", "separated by ','"),
     "empty": ({}, "", "is empty; its first row must name the columns"),
     "no records": ({}, "person_id,age,diagnosis\n", "has no records"),
-    "unknown value": ({}, ROWS + "6,4711,u\n", "column 'age': 1 distinct values in 1 records have no entry"),
+    "unknown value": (
+        {},
+        ROWS + "6,4711,u\n",
+        "column 'age': its hierarchy has no entry for 1 of the distinct values, in 1 of the records",
+    ),
 }
 
 

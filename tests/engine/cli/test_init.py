@@ -133,6 +133,10 @@ REFUSED = {
     "rows": (("stays.csv", "--rows", "0"), "--rows 0: must be 1 or more"),
     "delimiter": (("stays.csv", "--delimiter", "ab"), "one ASCII character"),
     "encoding": (("stays.csv", "--encoding", "utf-9"), "--encoding: must be an encoding that Python knows"),
+    "an encoding that is not its own": (
+        ("stays.csv", "--encoding", "utf-16"),
+        "source stays.csv: is not text in the encoding utf-16, which source.encoding names",
+    ),
     "a folder that is not": (("stays.csv", "--output", "no/where.yaml"), "folder that exists"),
     "a connection without a table": (("--conn", "w"), "--table"),
     "both": (("stays.csv", "--conn", "w", "--table", "t"), "a table is drafted, or a file"),

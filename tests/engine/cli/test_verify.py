@@ -435,6 +435,15 @@ def test_verify_says_of_another_source_that_it_cannot_be_compared(folder):
     assert "FAILS  source: it cannot be counted: it lacks quasi-identifying columns" in done.stdout
 
 
+def test_verify_says_of_a_source_that_is_not_there_that_nothing_is_compared(folder):
+    dropped(folder, AGES)
+    done = cli("verify", folder / "release", folder / "job.yaml", "--source", folder / "none.csv")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(
+        f"airflow-anon: --source {folder / 'none.csv'}: not found, so that nothing is compared"
+    )
+
+
 def names(folder):
     return set(json.loads((folder / "release" / "report.json").read_text())["withheld"])
 

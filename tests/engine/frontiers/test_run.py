@@ -152,7 +152,9 @@ def test_a_value_that_came_later_belongs_to_the_run_around_it(tmp_path):
     policy = {"age": [{"from": "15", "to": "17"}, {"from": "20", "to": "29"}], "place": PLACES[0]}
     result = run(executing(tmp_path, policy), table_of([("16", "ab"), ("25", "ba")]))
     assert result.table["age"].to_pylist() == ["15-17", "20-29"]
-    with pytest.raises(InvalidData, match="column 'age': 1 distinct values in 2 records have no entry"):
+    with pytest.raises(
+        InvalidData, match="column 'age': its hierarchy has no entry for 1 of the distinct values, in 2 of the records"
+    ):
         run(executing(tmp_path, policy), table_of([("16", "ab"), ("18", "ba"), ("18", "ba")]))
 
 

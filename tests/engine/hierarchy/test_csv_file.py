@@ -100,6 +100,11 @@ def test_a_row_is_refused_exactly_if_a_label_is_blank_or_something_is_above_a_st
     assert (wrong_label(row) is None) == (ends_early and all(label.strip() for label in row[1:]))
 
 
+def test_a_text_that_is_too_long_is_told_as_such(write):
+    with pytest.raises(InvalidData, match=r"sex\.csv: line 2: has a text of more than 131,072 characters, or a quote"):
+        write(f"a;b;*\nc;{'d' * 131_073};*\n").rows(["a"])
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [('a;b;*\n"c;d;*\ne;f;*\n', 2), ('a;b;*\n\n"c";"d;*\n', 3), ('"a"secret;b;*\n', 1), ('a;"b\n";*\nc;d;"*', 3)],

@@ -71,11 +71,11 @@ def test_every_builder_of_a_job_file_is_tried_or_lists_its_values_in_a_file():
 def test_the_numbers_are_counts_and_the_words_are_not(build):
     message = without_entry("age", ["a", "b", "c"], 60, build(builder="age"))
     assert message.parts == [
-        "column 'age': ",
+        "column 'age': its hierarchy has no entry for ",
         {"count": 3},
-        " distinct values in ",
+        " of the distinct values, in ",
         {"count": 60},
-        " records have no entry in its hierarchy, which takes ages in whole years from 0 to 120",
+        " of the records; it takes ages in whole years from 0 to 120",
     ]
 
 
@@ -85,11 +85,11 @@ def test_values_that_a_file_lists_but_for_blanks_and_case_are_counted(tmp_path, 
     message = without_entry("ward", ["icu 1", "ICU1 ", "surgery\t", "secret"], 60, builder)
     assert message.parts[1:] == [
         {"count": 4},
-        " distinct values in ",
+        " of the distinct values, in ",
         {"count": 60},
-        " records have no entry in its hierarchy, which takes the values that its file ward.csv lists, where ",
+        " of the records; it takes the values that its file ward.csv lists, and would take ",
         {"count": 3},
-        " of them are with other blanks or in other case",
+        " of those with other blanks or in other case",
     ]
     assert without_entry("ward", ["secret"], 60, builder).endswith("the values that its file ward.csv lists")
 
@@ -102,5 +102,8 @@ def test_decimals_for_whole_numbers_are_refused_with_the_key_that_takes_them():
         "attributes": {"bmi": {"role": "quasi-identifying", "hierarchy": {"builder": "interval", "widths": [5]}}},
         "privacy": [{"model": "k-anonymity", "k": 2}],
     }
-    with pytest.raises(InvalidData, match=r"2 distinct values in 4 records .* takes whole numbers .*type: decimal"):
+    with pytest.raises(
+        InvalidData,
+        match=r"no entry for 2 of the distinct values, in 4 of the records; it takes whole numbers .*type: decimal",
+    ):
         run(job, pd.DataFrame({"bmi": [26.31, 18.25, 26.31, 18.25]}))

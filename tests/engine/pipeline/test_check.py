@@ -98,7 +98,7 @@ def test_all_problems_are_told_in_one_round():
         "column number 1 of its 5 is not named in the job",
         "columns 'gone': named in the job but not in the source",
         "attributes.age.minimum_level: is 7, the hierarchy ends at 4",
-        "column 'age': 9 distinct values in 45 records have no entry",
+        "column 'age': its hierarchy has no entry for 9 of the distinct values, in 45 of the records",
         "nowhere.csv: not found",
         "column 'illness': 1 missing values",
         "'email': looks like e-mail addresses",
@@ -140,7 +140,10 @@ def test_values_but_for_their_case_are_told_by_run_and_check(tmp_path):
     sex = {"role": "quasi-identifying", "hierarchy": str(tmp_path / "sex.csv")}
     job = {**JOB, "attributes": {**JOB["attributes"], "sex": sex}}
     (told,) = check(job, TABLE).problems
-    assert "its file sex.csv lists, where 1 of them are with other blanks or in other case; airflow-anon check" in told
+    assert (
+        "its file sex.csv lists, and would take 1 of those with other blanks or in other case; airflow-anon check"
+        in told
+    )
     assert {"count": 1} in told.parts
     with pytest.raises(InvalidData) as caught:
         run(job, TABLE)

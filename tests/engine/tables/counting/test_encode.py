@@ -108,8 +108,8 @@ def test_values_without_an_entry_are_counted_over_all_columns_and_not_named():
         )
     )
     text = refusal(table, {"x": flat("a"), "y": flat("a"), "z": flat("a", "b")}, [])
-    assert "column 'x': 2 distinct values in 3 records have no entry" in text
-    assert "column 'y': 1 distinct values in 1 records have no entry" in text
+    assert "column 'x': its hierarchy has no entry for 2 of the distinct values, in 3 of the records" in text
+    assert "column 'y': its hierarchy has no entry for 1 of the distinct values, in 1 of the records" in text
     assert "'z'" not in text
     assert "takes the values that it lists; airflow-anon check --show-values shows them; add them to the" in text
 
@@ -118,8 +118,8 @@ def test_a_column_none_of_whose_values_has_an_entry_does_not_hide_the_others():
     # a builder without a domain of its own has no row at all then
     table = open_data(pa.table({"x": [PERSON, PERSON, None], "y": [PERSON, "a", "a"]}))
     text = refusal(table, {"x": Redaction(length=5), "y": flat("a")}, [])
-    assert "column 'x': 1 distinct values in 2 records" in text
-    assert "column 'y': 1 distinct values in 1 records" in text
+    assert "column 'x': its hierarchy has no entry for 1 of the distinct values, in 2 of the records" in text
+    assert "column 'y': its hierarchy has no entry for 1 of the distinct values, in 1 of the records" in text
 
 
 def test_a_column_of_nothing_but_missing_values():
@@ -214,7 +214,10 @@ def test_values_without_an_entry_are_refused_unless_the_job_says_otherwise(value
     with pytest.raises(InvalidData) as problem:
         read(values, builder, ["?"])
     distinct, records = len({"new", "newer"} & set(values)), sum(value in {"new", "newer"} for value in values)
-    assert f"column 'x': {distinct} distinct values in {records} records have no entry" in str(problem.value)
+    assert (
+        f"column 'x': its hierarchy has no entry for {distinct} of the distinct values, in {records} of the records"
+        in str(problem.value)
+    )
     assert "new" not in str(problem.value)
 
 
@@ -242,7 +245,9 @@ def test_people_of_the_population_need_entries_too_and_no_sensitive_values():
     _, counted = encode(table, columns, population=column_of(["a", "b", "b"]))
     assert (counted.counts.tolist(), counted.population.tolist()) == ([2, 0], [1, 2])
     assert counted.sensitive["s"].labels == ("u", "v")
-    with pytest.raises(InvalidData, match="column 'x': 1 distinct values in 3 records have no entry") as problem:
+    with pytest.raises(
+        InvalidData, match="column 'x': its hierarchy has no entry for 1 of the distinct values, in 3 of the records"
+    ) as problem:
         encode(table, columns, population=column_of(["a", PERSON, PERSON, PERSON]))
     assert PERSON not in str(problem.value)
 
