@@ -97,5 +97,6 @@ def _band(age: int, width: int, top_code: int | None) -> str:
     if width == 1:
         return str(age)
     first = age - age % width
-    last = first + width - 1
-    return f"{first}-{last if top_code is None else min(last, top_code - 1)}"
+    last = first + width - 1 if top_code is None else min(first + width, top_code) - 1
+    # a band that the top code cuts may have one age
+    return str(age) if first == last else f"{first}-{last}"

@@ -60,7 +60,7 @@ def test_bands_hold_their_age_and_stop_below_the_top_code(build, rows_of, maximu
             if top is not None and int(age) >= top:
                 assert label == f"{top}+"
                 continue
-            low, high = map(int, label.split("-"))
+            low, high = (int(age), int(age)) if label == age else map(int, label.split("-"))
             assert low <= int(age) <= high
             assert low % width == 0
             assert high + 1 == (low + width if top is None else min(low + width, top))
@@ -70,6 +70,16 @@ def test_bands_hold_their_age_and_stop_below_the_top_code(build, rows_of, maximu
 def test_labels_are_exactly_those_of_the_rows(build, text, level):
     builder = build(builder="age")
     assert builder.is_label(text, level) == (text in {row[level] for row in builder.rows([])})
+
+
+def test_a_band_that_the_top_code_cuts_to_one_age_is_that_age(build, rows_of):
+    builder = build(builder="age", top_code=85, widths=[7, 21])
+    rows = {row[0]: row for row in rows_of(builder, [])}
+    assert rows["84"] == ("84", "84", "84", "84", "*")
+    assert rows["83"] == ("83", "83", "77-83", "63-83", "*")
+    assert builder.is_label("84", 2)
+    assert not builder.is_label("84-84", 2)
+    assert builder.extent("84", 2) == builder.extent("84", 0)
 
 
 def test_labels_are_told_apart_by_level(build):
