@@ -173,8 +173,8 @@ class CodedTable:
             records = int(wrong[encoded.indices.to_numpy(zero_copy_only=False)].sum())
             raise InvalidData(
                 Message.of(
-                    "column {name!r}: {records} records have no number that {kind} can hold, which {key} needs; "
-                    "correct them in the source, or list their texts under missing",
+                    "column {name!r}: has no number that {kind} can hold, which {key} needs, in {records} of its "
+                    "records; correct them in the source, or list their texts under missing",
                     name=name,
                     records=Count(records),
                     kind=type_name(kind),

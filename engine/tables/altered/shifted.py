@@ -170,8 +170,8 @@ class ShiftedTable:
         if wrong:
             raise InvalidData(
                 Message.of(
-                    "column {name!r}: {wrong} records have no date such as 2026-03-01 or 2026-03-01T08:30, so that it "
-                    "cannot be shifted; correct them in the source, or list the texts under missing",
+                    "column {name!r}: has no date such as 2026-03-01 or 2026-03-01T08:30 in {wrong} of its records, so "
+                    "that it cannot be shifted; correct them in the source, or list the texts under missing",
                     name=name,
                     wrong=Count(wrong),
                 )
@@ -191,9 +191,9 @@ class ShiftedTable:
         if far:
             raise InvalidData(
                 Message.of(
-                    "column {name!r}: {far} records have a date of a year after {year}, which is a placeholder and "
-                    "would tell by how many days the dates of their persons are shifted; list it under missing, or "
-                    "correct it in the source",
+                    "column {name!r}: has a date of a year after {year} in {far} of its records, which "
+                    "is a placeholder and would tell by how many days the dates of their persons are shifted; list it "
+                    "under missing, or correct it in the source",
                     name=name,
                     far=Count(far),
                     year=year + FURTHEST_YEARS,
@@ -210,8 +210,9 @@ class ShiftedTable:
         if without:
             raise InvalidData(
                 Message.of(
-                    "column {name!r}: {without} records have a date so long ago that a shift by {days} days could be "
-                    "outside of what the column can hold; list it under missing, or correct it in the source",
+                    "column {name!r}: has a date so long ago in {without} of its records that a shift by "
+                    "{days} days could be outside of what the column can hold; list it under missing, or correct it in "
+                    "the source",
                     name=name,
                     without=Count(without),
                     days=self._shift.days,

@@ -74,8 +74,8 @@ def refuse_unclear(missing: int, alike: int, subject: str) -> None:
     if missing:
         raise InvalidData(
             Message.of(
-                "subject {subject!r}: {missing} records have a missing or blank value, so nobody can tell whose they "
-                "are; fill it in the source, or leave these records out of its query",
+                "subject {subject!r}: has a missing or blank value in {missing} of its records, so nobody can tell "
+                "whose they are; fill it in the source, or leave these records out of its query",
                 subject=subject,
                 missing=Count(missing),
             )

@@ -326,7 +326,12 @@ def test_nothing_left_to_tell_apart_is_refused():
 
 
 BROKEN = {
-    "a record without a person": ("visit", "person_id", lambda v: [None, *v[1:]], "1 records have a missing or blank"),
+    "a record without a person": (
+        "visit",
+        "person_id",
+        lambda v: [None, *v[1:]],
+        "has a missing or blank value in 1 of its records",
+    ),
     "a person in another case": ("visit", "person_id", lambda v: [v[0].upper(), *v[1:]], "1 of its values are another"),
     "a person with a blank": ("condition", "person_id", lambda v: [v[0] + " ", *v[1:]], "1 of its values are another"),
 }

@@ -169,7 +169,7 @@ def test_a_float_that_is_no_number_is_nobody(kind):
     place = table.schema.get_field_index("mrn")
     assert run(job(), table.set_column(place, "mrn", pa.array(numbers, kind))).report["persons"] == 200
     numbers[:3] = [float("nan")] * 3
-    with pytest.raises(InvalidData, match="subject 'mrn': 3 records have a missing or blank value"):
+    with pytest.raises(InvalidData, match="subject 'mrn': has a missing or blank value in 3 of its records"):
         run(job(), table.set_column(place, "mrn", pa.array(numbers, kind)))
 
 

@@ -347,7 +347,7 @@ def test_a_source_without_the_column_or_a_subject_with_a_missing_value_ends_the_
     frame = visits()
     with pytest.raises(InvalidData, match="'mrn'"):
         run(job(), table=frame.drop(columns=["mrn"]))
-    with pytest.raises(InvalidData, match="1 records have a missing or blank value"):
+    with pytest.raises(InvalidData, match="has a missing or blank value in 1 of its records"):
         run(job(), table=frame.assign(mrn=[" ", *frame["mrn"].astype(str)[1:]]))
     pq.write_table(pa.Table.from_pandas(frame), tmp_path / "visits.parquet")
     assert run(job(source={"path": str(tmp_path / "visits.parquet")})).table.num_rows

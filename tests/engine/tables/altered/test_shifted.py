@@ -155,7 +155,7 @@ def test_a_placeholder_in_the_future_is_refused_whatever_the_shift_and_can_be_na
     """Shifted, 9999-12-31 would tell by how much all dates of its person are."""
     table = pa.table({"mrn": ["a", "a", "b"], "ended": ["2020-01-01", "2099-12-31", "9999-12-31"]})
     for weeks in (False, True):
-        with pytest.raises(InvalidData, match="'ended': 2 records have a date of a year after 2036") as told:
+        with pytest.raises(InvalidData, match=r"'ended': has a date of a year after 2036 in 2 of its records") as told:
             shifted(table, ["ended"], settings_of(3650, weeks=weeks))
         assert "2099" not in str(told.value)
     found = shifted(table, ["ended"], missing=["2099-12-31", "9999-12-31"])["ended"].to_pylist()
@@ -175,14 +175,14 @@ def test_a_placeholder_in_the_future_is_refused_whatever_the_shift_and_can_be_na
 def test_a_date_that_a_shift_could_move_out_of_its_type_is_refused(column):
     """Whatever the person's own shift is, so that the refusal tells nothing of it."""
     table = pa.table({"mrn": ["a"], "seen": column})
-    with pytest.raises(InvalidData, match="'seen': 1 records have a date so long ago that a shift by 30 days"):
+    with pytest.raises(InvalidData, match="'seen': has a date so long ago in 1 of its records that a shift by 30 days"):
         shifted(table, ["seen"], settings_of(old=False))
     assert shifted(table, ["seen"])["seen"].to_pylist() == [None]
 
 
 @pytest.mark.parametrize("text", ["2020-13-01", "01.02.2020", "2020", "", " ", "2020-02-30", "2020-01-01T25:00"])
 def test_a_text_that_is_no_date_is_refused_without_being_quoted(text):
-    with pytest.raises(InvalidData, match="'seen': 1 records have no date such as") as told:
+    with pytest.raises(InvalidData, match=r"'seen': has no date such as .* in 1 of its records") as told:
         shifted(pa.table({"mrn": ["a", "b"], "seen": ["2020-01-01", text]}), ["seen"])
     assert not text.strip() or text not in str(told.value).replace("2026-03-01T08:30", "")
     assert shifted(pa.table({"mrn": ["a"], "seen": [text]}), ["seen"], missing=[text])["seen"].to_pylist() == [None]
