@@ -201,6 +201,10 @@ def _text(error: dict[str, Any], keys: list[str], kind: type[BaseModel]) -> str:
         return (
             f"{context['discriminator']} is {context['tag']!r}, allowed are {tags}{_meant(str(context['tag']), tags)}"
         )
+    if error["type"] == "string_type" and isinstance(error["input"], int | float):
+        form = next((_PATTERNS[one] for one in _patterns(kind, error["loc"]) if one in _PATTERNS), None)
+        if form is not None:
+            return form
     if error["type"] in _KINDS:
         return _KINDS[error["type"]] + _instead(error)
     if error["type"] in _FORMS:
@@ -217,7 +221,9 @@ def _instead(error: dict[str, Any]) -> str:
         key = next((part for part in reversed(error["loc"]) if isinstance(part, str)), "")
         if ":{" in key or (":" in key and given is None):
             return "; write a blank after the colon of the key"
-        return f", such as {_EXAMPLES.get(key, '{key: value}')}" if isinstance(given, str) else ""
+        above = next((part for part in error["loc"][-2:-1] if isinstance(part, str)), "")
+        example = _EXAMPLES.get(above) or _EXAMPLES.get(key, "{key: value}")
+        return f", such as {example}" if isinstance(given, str) else ""
     if kind == _LIST and isinstance(given, Mapping):
         return ", and is a mapping; write '- ' before each entry"
     return "; put [ ] around its entries" if kind == _LIST and isinstance(given, str | int | float) else ""
@@ -386,6 +392,12 @@ def _number(value: Any) -> str:
     return str(value)
 
 
+def _patterns(kind: Any, place: Sequence[Any]) -> Iterator[str]:
+    """Yield the pattern of each text that may stand at a place."""
+    for field in _fields(kind, place):
+        yield from (one.pattern for one in field.metadata if isinstance(getattr(one, "pattern", None), str))
+
+
 def _limits(kind: Any, place: Sequence[Any]) -> Iterator[dict[str, Any]]:
     """Yield the ends of the range of each key that may stand at a place."""
     for field in _fields(kind, place):
@@ -455,8 +467,11 @@ _EXAMPLES = {
     "approval": "{by: [data.custodian]}",
     "dag": '{schedule: "45 2 * * *"}',
     "privacy": "{model: k-anonymity, k: 5}",
+    "utility": "{measure: loss}",
+    "search": "{algorithm: optimal}",
+    "attributes": "{role: identifying}",
 }
-"""Mappings of a job as they may be written, by their keys."""
+"""Mappings of a job as they may be written, by their keys, or by the key of which they are an entry."""
 _DATE = "must be a date such as 2026-01-31, without a time"
 _KINDS = {
     "tuple_type": _LIST,

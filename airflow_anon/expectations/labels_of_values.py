@@ -41,7 +41,7 @@ def labels_of(name: str, values: pd.Series, attribute: Mapping[str, Any], level:
     if any(unseen) and (policy == "error" or root is None):
         raise InvalidData(
             Message.of(
-                "column {name!r}: {unseen} distinct values of the population have no hierarchy entry",
+                "column {name!r}: its hierarchy has no entry for {unseen} of the distinct values of the population",
                 name=name,
                 unseen=Count(sum(unseen)),
             )

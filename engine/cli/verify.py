@@ -51,6 +51,8 @@ def run_verify(options: argparse.Namespace) -> int:
     """
     from engine.pipeline.release import check_manifest  # noqa: PLC0415
 
+    if Path(options.job).is_dir():
+        raise InvalidJob(f"job file {options.job}: is a folder; the release comes first: verify RELEASE_DIR JOB.yaml")
     job = load_job(options.job)
     if options.source:
         if "*" not in options.source and not Path(options.source).exists():

@@ -102,7 +102,10 @@ class Attribute(KeyPlace):
             self._aggregate_fits()
         elif self.role == "quasi-identifying":
             if self.hierarchy is None:
-                raise ValueError("a quasi-identifying column needs a hierarchy, or microaggregation")
+                raise ValueError(
+                    "a quasi-identifying column needs a hierarchy, such as hierarchy: {builder: flat}, or the path of "
+                    "a file; or microaggregation"
+                )
         else:
             foreign = {"weight", "minimum_level", "maximum_level", "unseen"} & self.model_fields_set
             if foreign:

@@ -27,10 +27,21 @@ _PRESETS = (
 _CRON_FIELDS = (5, 6)
 """Fields of a cron expression; a sixth one has the seconds."""
 _CRON_FIELD = re.compile(r"[0-9A-Za-z*/,#?-]+")
+_RANGES = (
+    ("minute", 0, 59),
+    ("hour", 0, 23),
+    ("day of the month", 1, 31),
+    ("month", 1, 12),
+    ("day of the week", 0, 7),
+    ("second", 0, 59),
+)
+"""What the fields of a cron expression hold."""
+_NUMBER = re.compile(r"(?<![0-9A-Za-z/#])[0-9]+(?![0-9A-Za-z])")
+"""A number of a field that is neither a step nor the week of a month."""
 
 
 def _time_of(schedule: str) -> str:
-    """Refuse what is no schedule by its form; whether its numbers are in range Airflow tells."""
+    """Refuse what is no schedule by its form, or by its numbers; what else is wrong with it Airflow tells."""
     fields = schedule.split()
     is_cron = len(fields) in _CRON_FIELDS and all(_CRON_FIELD.fullmatch(one) for one in fields)
     if schedule not in _PRESETS and not is_cron:
@@ -38,6 +49,10 @@ def _time_of(schedule: str) -> str:
             f"is {schedule!r}; use a cron expression of five fields, such as '15 2 * * *', one of the presets "
             f"{', '.join(_PRESETS)}, or null"
         )
+    for field, (what, least, most) in zip(fields if is_cron else (), _RANGES, strict=False):
+        for number in map(int, _NUMBER.findall(field)):
+            if not least <= number <= most:
+                raise ValueError(f"is {schedule!r}: its {what} is {number}, allowed are {least} to {most}")
     return schedule
 
 

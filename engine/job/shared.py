@@ -118,9 +118,18 @@ def _extended(document: Mapping[str, Any], folder: Path, where: str, inside: tup
         if path in inside:
             raise InvalidJob(f"{where}: {EXTENDS}: {name} extends itself; take it out of one of the files")
         what = f"{where}: {EXTENDS}: file"
-        other = _extended(read_document(path, what), path.parent, f"{where}: {EXTENDS} {name}", (*inside, path))
+        other = _extended(
+            _other_document(path, what, JOB_KEYS), path.parent, f"{where}: {EXTENDS} {name}", (*inside, path)
+        )
         joined = _joined(joined, _moved(other, path.parent, folder))
     return _joined(joined, own)
+
+
+def _other_document(path: Path, what: str, of: str) -> Mapping[str, Any]:
+    """Read a file that another one names."""
+    if not path.exists():
+        raise InvalidJob(f"{what} {path}: not found; the path is relative to the file that names it")
+    return read_document(path, what, of)
 
 
 def _names(named: Any, where: str) -> Sequence[str]:
@@ -148,7 +157,7 @@ def _library(named: Any, folder: Path, where: str) -> Mapping[str, Any]:
     """Return the hierarchies by name."""
     if isinstance(named, str):
         path = folder / named
-        found = read_document(path, f"{where}: {LIBRARY}: file", "of names to hierarchies")
+        found = _other_document(path, f"{where}: {LIBRARY}: file", "of names to hierarchies")
         named = {name: _moved_hierarchy(one, path.resolve().parent, folder) for name, one in found.items()}
     if not isinstance(named, Mapping):
         raise InvalidJob(f"{where}: {LIBRARY}: must be the path of a file, or a mapping of names to hierarchies")
@@ -171,8 +180,15 @@ def _with_shared(attribute: Any, name: str, library: Mapping[str, Any], where: s
     if len(hierarchy) > 1:
         raise InvalidJob(f"{where}: attributes.{name}.hierarchy: {SHARED} stands alone; remove the other keys")
     if not isinstance(wanted, str) or wanted not in library:
-        known = ", ".join(map(str, library)) or "none"
-        raise InvalidJob(f"{where}: attributes.{name}.hierarchy.{SHARED}: is not in {LIBRARY}; known are: {known}")
+        known = (
+            f"known are: {', '.join(map(str, library))}"
+            if library
+            else (
+                f"the job has none; add {LIBRARY} with the path of a file that has it, or with a mapping of names to "
+                "hierarchies"
+            )
+        )
+        raise InvalidJob(f"{where}: attributes.{name}.hierarchy.{SHARED}: is not in {LIBRARY}; {known}")
     return {**attribute, "hierarchy": library[wanted]}
 
 

@@ -23,6 +23,8 @@ MOST = 1_000_000
 _NUMBERS = {"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"}
 _OTHER_BASE = re.compile(r"[-+]?0[0-7_]+|.*:.*")
 """Numbers that mean another one to YAML 1.1 than to whoever wrote them, such as k: 011 and a ZIP code."""
+_READ_AS = {"int": "a number", "float": "a number", "bool": "true or false", "timestamp": "a date"}
+"""What YAML takes a text without quotes for, by its tag."""
 _SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _WITHOUT_POINT = ("tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+[eE][-+][0-9]+$"), [*"-+0123456789"])
 """Numbers such as 1e-6: YAML 1.1 asks for a point in them. Without a sign, 1e6 may be a code, and stays a text."""
@@ -88,7 +90,8 @@ class _Loader(yaml.SafeLoader):
                         f"line {key.start_mark.line + 1}: the key {key.value!r} occurs twice; remove one"
                     )
                 if key.tag != "tag:yaml.org,2002:str":
-                    kind = key.tag.removeprefix("tag:yaml.org,2002:")
+                    tag = key.tag.removeprefix("tag:yaml.org,2002:")
+                    kind = _READ_AS.get(tag, tag)
                     raise _RefusedError(
                         f"line {key.start_mark.line + 1}: the key {key.value!r} is read as {kind}; put it in quotes"
                     )
@@ -207,7 +210,8 @@ def read_yaml_file(path: Path, where: str, shown: Callable[[str], str] = str) ->
     try:
         # a device without an end, or a pipe that nobody writes to, would never be read
         if path.exists() and not is_file(path):
-            raise InvalidJob(f"{where}: cannot be read (it is not a file)")
+            kind = "is a folder; name a file in it" if path.is_dir() else "cannot be read (it is not a file)"
+            raise InvalidJob(f"{where}: {kind}")
         return read_yaml(path.read_text(encoding="utf-8"))
     except OSError as problem:
         raise InvalidJob(f"{where}: cannot be read ({problem.strerror}){looked_for_in(path)}") from None

@@ -14,6 +14,7 @@ Kind = Literal[
     "hardly-varies",
     "frequent-day",
     "no-model",
+    "unused-hierarchy",
     "homogeneous-classes",
 ]
 """What is wrong with a column; docs/criteria.md says when each is found.

@@ -157,6 +157,10 @@ def column_findings(job: Job, found: Mapping[str, Variation]) -> Iterator[LintFi
     for name in job.sensitive:
         if name not in modelled:
             yield {"kind": "no-model", "column": name}
+    read = {model.sensitive_attribute for model in job.privacy if model.reads_hierarchy}
+    for name in job.sensitive:
+        if job.attributes[name].hierarchy is not None and name not in read:
+            yield {"kind": "unused-hierarchy", "column": name}
 
 
 def day_findings(found: Mapping[str, tuple[int, int]]) -> Iterator[LintFinding]:
@@ -193,6 +197,9 @@ _TEXTS: Mapping[Kind, str] = {
     "shifted, by how many days the dates of each of these persons are: list its text under missing",
     "no-model": "no privacy model limits what a class tells of it; add l-diversity or t-closeness, or give it another "
     "role",
+    "unused-hierarchy": "its hierarchy has no effect, since no model compares its values by it: they are released as "
+    "they are; give the column the role quasi-identifying to generalize it, add t-closeness with distance: "
+    "hierarchical, or take the hierarchy out",
     "homogeneous-classes": "in some classes all records have the same value: whoever is known to be in one has it; "
     "distinct l-diversity avoids that",
 }

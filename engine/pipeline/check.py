@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from engine.backends.warehouse import Warehouse
-from engine.errors import EngineError, InvalidData, InvalidJob
+from engine.errors import DriftRefused, EngineError, InvalidData, InvalidJob
 from engine.job.counting import column_problems, open_source_unchecked
 from engine.job.job import Job, load_job
 from engine.job.linked_source import linked_source
@@ -29,6 +29,8 @@ from engine.tables.release_files import CODEBOOK
 from engine.tables.sources.linked import LinkedTables
 from engine.tables.sources.source import open_data
 from engine.tables.sources.table import Table
+
+_UNKEPT = "; a check keeps nothing of the table, so run the job first, which refuses it too, and then accept it"
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,8 @@ def check(
             emptied = _at_root(job, result.report) if isinstance(source, Warehouse) else _emptied(release)
             return Check((), 0, is_sample, result.published, columns.unseen, emptied, left_out)
     except EngineError as problem:
-        return Check((problem.message,), problem.exit_code, is_sample, unseen=columns.unseen)
+        told = Message(problem.message, _UNKEPT) if isinstance(problem, DriftRefused) else problem.message
+        return Check((told,), problem.exit_code, is_sample, unseen=columns.unseen)
 
 
 def _emptied(release: Path) -> tuple[str, ...]:

@@ -59,8 +59,8 @@ def accept_drift(
     refused, before = read_refused(job), read_facts(job)
     if refused is None or before is None or refused["before"] != hash_of(before):
         raise InvalidJob(
-            f"drift.facts, file {facts_file(job)}: no table was refused since the last release, so there is nothing to "
-            "accept; run the job first"
+            f"drift.facts, file {facts_file(job)}: no run refused a table since the last release, so there is nothing "
+            "to accept; run the job first, since a check keeps nothing of a table that it refuses"
         )
     if difference is not None and difference != refused["difference"]:
         raise InvalidJob(

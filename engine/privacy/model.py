@@ -177,6 +177,11 @@ class PrivacyModel(Spec):
         return False
 
     @property
+    def reads_hierarchy(self) -> bool:
+        """Whether the figure depends on the hierarchy of the sensitive attribute."""
+        return False
+
+    @property
     def tells_apart(self) -> bool:
         """Whether the figure depends on how many different values there are, so that one written twice would be two."""
         return False

@@ -40,10 +40,15 @@ class TCloseness(PrivacyModel):
         """See `PrivacyModel.reads_order`."""
         return self.distance == "ordered"
 
+    @property
+    def reads_hierarchy(self) -> bool:
+        """See `PrivacyModel.reads_hierarchy`."""
+        return self.distance == "hierarchical"
+
     def lacking(self, order: str | None, *, has_hierarchy: bool) -> str | None:
         """See `PrivacyModel.lacking`: the hierarchical distance needs a hierarchy."""
         del order
-        if has_hierarchy or self.distance != "hierarchical":
+        if has_hierarchy or not self.reads_hierarchy:
             return None
         return f"distance hierarchical needs attributes.{self.attribute}.hierarchy; add it"
 

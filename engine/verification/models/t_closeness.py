@@ -137,8 +137,8 @@ def _paths(values: tuple[Value, ...], name: str, sensitive: SensitiveAttribute) 
     if unknown:
         raise InvalidData(
             Message.of(
-                "column {name!r}: {unknown} distinct values have no entry in its hierarchy; add them to the hierarchy, "
-                "or correct them in the source",
+                "column {name!r}: its hierarchy has no entry for {unknown} of its distinct values; add them to the "
+                "hierarchy, or correct them in the source",
                 name=name,
                 unknown=Count(unknown),
             )

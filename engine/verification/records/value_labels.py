@@ -53,8 +53,8 @@ class ValueLabels:
         if unseen and (attribute.unseen == "error" or self._root is None):
             raise InvalidData(
                 Message.of(
-                    "column {name!r}: {unseen} distinct values of the population have no entry in its hierarchy; add "
-                    "them to the hierarchy, or give it one root and set unseen",
+                    "column {name!r}: its hierarchy has no entry for {unseen} of the distinct values of the "
+                    "population; add them to the hierarchy, or give it one root and set unseen",
                     name=name,
                     unseen=Count(unseen),
                 )

@@ -85,7 +85,7 @@ def test_no_broken_file_no_error(folder):
         ("[" * 3000, "nested deeper than 50 levels"),
         ("a: &a [*a]", "unfolds to more than"),
         ("nine: !!bool perhaps", "cannot be read as bool"),
-        ("9: sensitive", "the key '9' is read as int; put it in quotes"),
+        ("9: sensitive", "the key '9' is read as a number; put it in quotes"),
         ("\0", "is not YAML"),
     ],
 )

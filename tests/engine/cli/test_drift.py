@@ -40,7 +40,7 @@ def run(job, *values):
 def test_a_refused_table_is_accepted_from_the_command_line(job, capsys):
     assert run(job, "F", "M") == 0
     assert main(["drift", "accept", str(job)]) == 2
-    assert "no table was refused since the last release" in capsys.readouterr().err
+    assert "no run refused a table since the last release" in capsys.readouterr().err
     assert run(job, "F", "M", SECRET) == 3
     command = re.search(r"drift accept JOB\.yaml (--difference [0-9a-f]{16})", capsys.readouterr().err)[1]
     assert main(["drift", "accept", str(job), *command.split(), "--by=C. Custodian", "--comment=a new code"]) == 0
@@ -58,8 +58,13 @@ def test_a_refused_table_is_accepted_from_the_command_line(job, capsys):
 def test_a_check_can_be_asked_first_and_accepts_nothing(job, capsys):
     run(job, "F", "M")
     (job.parent / "people.csv").write_text("sex,note\n" + f"{SECRET},x\n" * 20)
+    capsys.readouterr()
     assert main(["check", str(job)]) == 3
+    told = "".join(capsys.readouterr())
+    assert "a check keeps nothing of the table, so run the job first" in told
     assert main(["drift", "accept", str(job)]) == 2
+    assert "since a check keeps nothing of a table that it refuses" in capsys.readouterr().err
+    assert SECRET not in told
     assert not (job.parent / "private/facts.json.refused").exists()
     assert SECRET not in "".join(capsys.readouterr())
 

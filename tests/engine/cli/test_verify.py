@@ -88,6 +88,13 @@ def test_what_is_no_folder_is_not_judged(folder, name):
     assert f"{folder / name}: is not there, or is no folder" in done.stderr
 
 
+def test_a_job_before_the_release_is_told(folder):
+    (folder / "release").mkdir(exist_ok=True)
+    done = cli("verify", folder / "job.yaml", folder / "release")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"job file {folder / 'release'}: is a folder; the release comes first: verify RELEASE_DIR" in done.stderr
+
+
 @pytest.mark.parametrize("name", ["data.parquet", "report.json", "job.yaml", "manifest.json"])
 def test_verify_notices_a_changed_file_and_one_that_is_missing(folder, name):
     cli("run", folder / "job.yaml")

@@ -53,6 +53,37 @@ def test_a_schedule_of_airflow_is_taken(schedule):
     assert load_job(changed(["dag", "schedule"], schedule)).dag.schedule == schedule
 
 
+@pytest.mark.parametrize(
+    ("field", "what", "least", "most"),
+    [
+        (0, "minute", 0, 59),
+        (1, "hour", 0, 23),
+        (2, "day of the month", 1, 31),
+        (3, "month", 1, 12),
+        (4, "day of the week", 0, 7),
+        (5, "second", 0, 59),
+    ],
+)
+@pytest.mark.parametrize("form", ["{}", "1,{}", "1-{}/2", "{},*/99"])
+def test_a_number_of_a_schedule_is_in_its_range(field, what, least, most, form):
+    """As croniter, which reads schedules in Airflow, has it for numbers alone."""
+    croniter = pytest.importorskip("croniter").croniter
+    for number in (*range(least - 1, least + 1), *range(most, most + 3)):
+        if number < 0:
+            continue
+        fields = ["1"] * (6 if field == 5 else 5)
+        fields[field] = str(number)
+        taken = croniter.is_valid(" ".join(fields))
+        assert taken is (least <= number <= most)
+        fields[field] = form.format(number)
+        schedule = " ".join(fields)
+        if taken:
+            assert load_job(changed(["dag", "schedule"], schedule)).dag.schedule == schedule
+        else:
+            told = f"dag.schedule: is {schedule!r}: its {what} is {number}, allowed are {least} to {most}"
+            assert told in refusal(["dag", "schedule"], schedule)
+
+
 @pytest.mark.parametrize("zone", ["Mars/Olympus", "europe", "Europe", "../UTC", ""])
 def test_a_time_zone_that_is_none_is_refused(zone):
     assert f"dag.timezone: is {zone!r}; must be a name of the IANA time zone" in refusal(["dag", "timezone"], zone)
@@ -399,10 +430,10 @@ BOMB = (
         ("name: [x\n", ["line 2", "is not YAML"]),
         ("name: x\nname: y\n", ["line 2", "'name'", "twice", "remove one"]),
         ("a:\n  b:\n    k: 1\n    k: 2\n", ["line 4", "'k'", "twice"]),
-        ("attributes:\n  no: {role: sensitive}\n", ["line 2", "the key 'no' is read as bool", "quotes"]),
-        ("attributes:\n  2019: {role: sensitive}\n", ["line 2", "the key '2019' is read as int", "quotes"]),
+        ("attributes:\n  no: {role: sensitive}\n", ["line 2", "the key 'no' is read as true or false", "quotes"]),
+        ("attributes:\n  2019: {role: sensitive}\n", ["line 2", "the key '2019' is read as a number", "quotes"]),
         ("attributes:\n  ~: {role: sensitive}\n", ["line 2", "the key '~' is read as null", "quotes"]),
-        ("attributes: {2026-01-01: {role: sensitive}}\n", ["line 1", "'2026-01-01' is read as timestamp"]),
+        ("attributes: {2026-01-01: {role: sensitive}}\n", ["line 1", "'2026-01-01' is read as a date"]),
         ("attributes:\n  - sex: {role: sensitive}\n", ["attributes: must be a mapping, and is a list; write its keys"]),
         (
             "suppression_limit: '1e-3'\n",
@@ -508,6 +539,11 @@ def test_what_is_no_file_is_not_read(tmp_path, make):
     make(tmp_path / "odd.yaml")
     with pytest.raises(InvalidJob, match=r"odd\.yaml: cannot be read \(it is not a file\)"):
         load_job(tmp_path / "odd.yaml")
+
+
+def test_a_folder_is_no_job_file(tmp_path):
+    with pytest.raises(InvalidJob, match=r": is a folder; name a file in it"):
+        load_job(tmp_path)
 
 
 def test_a_missing_file_and_one_that_is_not_text(tmp_path):

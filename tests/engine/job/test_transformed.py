@@ -60,7 +60,10 @@ def test_the_document_of_a_job_is_the_same_job():
         ),
         ({"role": "quasi-identifying", "microaggregation": "mean", "weight": 2.0}, ["weight: not for a column"]),
         ({"role": "quasi-identifying", "microaggregation": "mean", "order": "text"}, ["use mode"]),
-        ({"role": "quasi-identifying"}, ["needs a hierarchy, or microaggregation"]),
+        (
+            {"role": "quasi-identifying"},
+            ["needs a hierarchy, such as hierarchy: {builder: flat}", "or microaggregation"],
+        ),
     ],
 )
 def test_columns_that_are_refused(column, words):

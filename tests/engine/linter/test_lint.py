@@ -147,6 +147,24 @@ def test_a_sensitive_column_without_a_model_and_its_homogeneous_classes():
     assert "warnings" not in closed.report
 
 
+def test_a_hierarchy_of_a_sensitive_column_that_no_model_reads():
+    """It is read by t-closeness of hierarchical distance alone: else the column is released as it is."""
+    hierarchy = {"builder": "grouping", "groups": [{"any": ["a", "b"]}]}
+    table = table_of(diagnosis=["ab"[n % 2] for n in range(200)])
+    closeness = {"model": "t-closeness", "attribute": "diagnosis", "t": 0.5}
+    unused = ("unused-hierarchy", "diagnosis")
+    for model, found in (
+        (DIVERSE, True),
+        ({**closeness, "distance": "equal"}, True),
+        ({**closeness, "distance": "hierarchical"}, False),
+    ):
+        result = run(job_of({"diagnosis": {"role": "sensitive", "hierarchy": hierarchy}}, privacy=[model]), table)
+        assert (unused in kinds(result)) is found
+        assert any("its hierarchy has no effect" in text for text in warned(result, "diagnosis")) is found
+    without = run(job_of({"diagnosis": {"role": "sensitive"}}, privacy=[DIVERSE]), table)
+    assert unused not in kinds(without)
+
+
 @pytest.mark.parametrize(("others", "found"), [(0, True), (1, True), (2, True), (3, False)])
 def test_a_quasi_identifier_that_hardly_varies(others, found):
     """Of 200 records 2 with the other value make 396 of 39,800 pairs differ, twice: 1.99%; 3 make 2.97%."""

@@ -288,7 +288,7 @@ def test_a_table_like_the_last_one_needs_no_acceptance_and_ends_it(night, tmp_pa
     for name in ("facts.json.accepted", "facts.json.refused"):
         (tmp_path / "private" / name).write_bytes(stale[name])
         (tmp_path / "private" / name).chmod(0o600)
-    with pytest.raises(InvalidJob, match="no table was refused since the last release"):
+    with pytest.raises(InvalidJob, match="no run refused a table since the last release"):
         accepted(tmp_path)
     refused(night, people(900))
 
@@ -306,10 +306,10 @@ def test_quarantined_values_are_not_accepted_with_something_else(night, tmp_path
 
 
 def test_what_cannot_be_accepted(night, tmp_path, monkeypatch):
-    with pytest.raises(InvalidJob, match="no table was refused"):
+    with pytest.raises(InvalidJob, match="no run refused a table"):
         accepted(tmp_path)
     night(people())
-    with pytest.raises(InvalidJob, match="no table was refused"):
+    with pytest.raises(InvalidJob, match="no run refused a table"):
         accepted(tmp_path)
     refused(night, people(900))
     with pytest.raises(InvalidJob, match="--difference 0000: the table that was refused last has another one"):

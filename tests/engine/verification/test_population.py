@@ -188,7 +188,10 @@ def test_values_of_the_population_that_no_hierarchy_has_are_counted_not_named(tm
     rows[1]["age"] = "Jane-Roe-4711"
     findings = verify(result.table, this, result.report, source=pa.Table.from_pylist(rows))
     assert "delta-presence" in failed(findings)
-    assert "column 'age': 1 distinct values of the population" in found(findings, "population").message
+    assert (
+        "column 'age': its hierarchy has no entry for 1 of the distinct values of the population"
+        in found(findings, "population").message
+    )
     assert "4711" not in str([finding.to_dict() for finding in findings])
 
 
