@@ -64,7 +64,10 @@ def _anchor(text: str) -> tuple[int, str]:
 def _verify(ledger: Ledger, options: argparse.Namespace) -> int:
     if not ledger.exists():
         # An empty ledger would pass as intact if the address is mistyped or somebody removed the ledger.
-        raise LedgerError(f"ledger {ledger.address}: does not exist, so there is nothing to verify")
+        raise LedgerError(
+            f"ledger {ledger.address}: does not exist, so there is nothing to verify; "
+            "name another one by --ledger, or by AIRFLOW_ANON_LEDGER"
+        )
     found = {
         **_chain(ledger, options.entry),
         "pending": [asdict(row) for row in ledger.pending()],

@@ -46,11 +46,20 @@ def hook_of(conn_id: str) -> Any:
         ) from None
     except (AirflowException, ImportError) as problem:
         raise AirflowFailException(
-            f"connection {conn_id!r}: its type has no hook ({problem}); install the provider of this database"
+            f"connection {conn_id!r}: its type has no hook ({problem}); {_fix_of(str(problem))}"
         ) from None
     if not hasattr(hook, "get_sqlalchemy_engine"):
         raise AirflowFailException(f"connection {conn_id!r}: is no database that SQLAlchemy can read; name another one")
     return hook
+
+
+def _fix_of(problem: str) -> str:
+    """Return what to do where Airflow has no hook for a connection, by the words in which it says so."""
+    if '""' in problem:
+        return "give the connection a type: an address begins with it, as in postgresql://host/database"
+    if "postgres" in problem:
+        return "pip install airflow-anon[postgres]"
+    return "correct the type, or install the provider of this database"
 
 
 def password_of(hook: Any) -> str | None:

@@ -187,8 +187,10 @@ _FIXES = {
 """What may be changed, by a part of what PyYAML says; the first that fits."""
 
 
-def looked_for_in(path: Path) -> str:
+def looked_for_in(path: Path, problem: OSError) -> str:
     """Say where a relative path was looked for: the process that reads it may work in another folder than expected."""
+    if isinstance(problem, PermissionError):
+        return "; let the user who runs this read it"
     return "" if path.is_absolute() else f"; a relative path belongs to the working directory, here {Path.cwd()}"
 
 
@@ -214,7 +216,7 @@ def read_yaml_file(path: Path, where: str, shown: Callable[[str], str] = str) ->
             raise InvalidJob(f"{where}: {kind}")
         return read_yaml(path.read_text(encoding="utf-8"))
     except OSError as problem:
-        raise InvalidJob(f"{where}: cannot be read ({problem.strerror}){looked_for_in(path)}") from None
+        raise InvalidJob(f"{where}: cannot be read ({problem.strerror}){looked_for_in(path, problem)}") from None
     except UnicodeDecodeError:
         raise InvalidJob(f"{where}: is not UTF-8 text; save it as UTF-8") from None
     except ValueError as problem:

@@ -21,12 +21,14 @@ from engine.errors import InvalidData, VerificationFailed
 from engine.hierarchy.builder import SUPPRESSED
 from engine.json_document import strict_json
 from engine.pipeline.release import check_manifest
-from engine.tables.release_files import CODEBOOK, DATA
+from engine.tables.release_files import CODEBOOK, DATA, MANIFEST
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
+_NEWEST = "current"
+"""The link to the newest release of a job in a share."""
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -63,9 +65,11 @@ def read_release(
     VerificationFailed
         The folder was changed since it was written, or its codebook is not of its file.
     InvalidData
-        It has no codebook, or one of a later version; or it has several tables, and none of them is named, or has one.
+        It is no folder of a release; or it has no codebook, or one of a later version; or it has several tables, and
+        none of them is named, or has one.
     """
     folder = Path(folder)
+    _refuse_other_place(folder)
     check_manifest(folder)
     codebook = _codebook(folder)
     file, columns = _part(codebook, folder, table)
@@ -85,6 +89,18 @@ def read_release(
     if numbers and codebook["suppressed"]:
         frame["suppressed"] = suppressed
     return frame
+
+
+def _refuse_other_place(folder: Path) -> None:
+    """Refuse a path beside, above or inside of a release, with the one that is meant."""
+    if folder.is_file():
+        raise InvalidData(f"release {folder}: is a file; name the folder that it is in")
+    if not folder.is_dir():
+        raise InvalidData(
+            f"release {folder}: not found; a relative path belongs to the working directory, here {Path.cwd()}"
+        )
+    if not (folder / MANIFEST).exists() and (folder / _NEWEST / MANIFEST).is_file():
+        raise InvalidData(f"release {folder}: is the folder of all releases of a job; name {folder / _NEWEST}")
 
 
 def _with_whole_times(table: pa.Table) -> pa.Table:

@@ -49,6 +49,8 @@ def why(path: Path, read: pa.csv.ReadOptions, parse: pa.csv.ParseOptions, proble
 def _of_problem(path: Path, read: pa.csv.ReadOptions, parse: pa.csv.ParseOptions, problem: Exception) -> str:
     if isinstance(problem, UnicodeError):
         return _wrong_encoding(read)
+    if isinstance(problem, PermissionError):
+        return f"cannot be read ({unreadable(problem)}); let the user who runs the job read it"
     if isinstance(problem, OSError):
         return f"cannot be read to its end ({unreadable(problem)}); check that the file is whole"
     row = None if (told := _of_text(str(problem), read)) else _first_ragged_row(path, read, parse)

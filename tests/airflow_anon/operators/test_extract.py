@@ -269,7 +269,22 @@ def test_unknown_connection(tmp_path):
 
 def test_connection_that_is_no_database(monkeypatch, tmp_path):
     monkeypatch.setenv("AIRFLOW_CONN_WAREHOUSE", json.dumps({"conn_type": "nonsense"}))
-    with pytest.raises(AirflowFailException, match="its type has no hook"):
+    with pytest.raises(AirflowFailException, match=r"its type has no hook .*correct the type, or install the provider"):
+        extract(tmp_path)
+
+
+def test_connection_without_a_type(monkeypatch, tmp_path):
+    monkeypatch.setenv("AIRFLOW_CONN_WAREHOUSE", "nonsense")
+    with pytest.raises(AirflowFailException, match="give the connection a type: an address begins with it"):
+        extract(tmp_path)
+
+
+def test_connection_whose_provider_an_extra_brings(monkeypatch, tmp_path):
+    def without_provider(_conn_id):
+        raise AirflowException('Unknown hook type "postgres"')
+
+    monkeypatch.setattr("airflow_anon.transport.connection.BaseHook.get_hook", without_provider)
+    with pytest.raises(AirflowFailException, match=r"type has no hook .*; pip install airflow-anon\[postgres\]"):
         extract(tmp_path)
 
 

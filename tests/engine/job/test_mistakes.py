@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -143,6 +146,18 @@ def test_a_relative_path_is_told_with_the_folder_in_which_it_was_looked_for(tmp_
     with pytest.raises(InvalidJob) as problem:
         load_job(tmp_path / "jobs/stays.yaml")
     assert str(problem.value).endswith("cannot be read (No such file or directory)")
+
+
+def test_a_job_file_that_may_not_be_read_is_told_with_whom_it_concerns(monkeypatch):
+    """Where it was looked for is then no question."""
+
+    def refuse(*_args, **_more):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(Path, "read_text", refuse)
+    with pytest.raises(InvalidJob) as problem:
+        load_job("stays.yaml")
+    assert str(problem.value).endswith("cannot be read (Permission denied); let the user who runs this read it")
 
 
 def test_a_long_word_is_cut():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 import shutil
 
 import pandas as pd
@@ -141,6 +142,19 @@ def test_what_was_tampered_with_is_not_read(release, file):
         changed.write(b" ")
     with pytest.raises(VerificationFailed, match="changed after it was written"):
         read_release(release)
+
+
+def test_a_path_beside_a_release_is_told_with_the_one_that_is_meant(release, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidData, match=r"nowhere: not found; a relative path .*, here " + re.escape(str(tmp_path))):
+        read_release("nowhere")
+    with pytest.raises(InvalidData, match=r"data\.parquet: is a file; name the folder that it is in"):
+        read_release(release / "data.parquet")
+    job = tmp_path / "share" / "job"
+    job.mkdir(parents=True)
+    (job / "current").symlink_to(release)
+    with pytest.raises(InvalidData, match=re.escape(f"is the folder of all releases of a job; name {job / 'current'}")):
+        read_release(job)
 
 
 def test_a_release_of_another_version_is_told(release, tmp_path):

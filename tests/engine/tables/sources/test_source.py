@@ -6,6 +6,7 @@ import base64
 import csv
 import datetime as dt
 import decimal
+import errno
 import gzip
 import io
 import math
@@ -25,6 +26,7 @@ from hypothesis import strategies as st
 from pyarrow.parquet.encryption import CryptoFactory, EncryptionConfiguration, KmsClient, KmsConnectionConfig
 
 from engine import InvalidData
+from engine.tables.sources.broken_csv import why
 from engine.tables.sources.column_text import as_text
 from engine.tables.sources.column_types import plain_type
 from engine.tables.sources.csv_form import CsvForm, encoding_of
@@ -159,6 +161,13 @@ def test_broken_compression_is_refused(tmp_path, content):
     path = csv_file(tmp_path, content, "p.csv.gz")
     text = refusal(lambda: read(open_path(path)))
     assert text.startswith(f"source {path}: cannot be read to its end")
+
+
+def test_a_file_that_may_not_be_read_is_told_as_such():
+    """The file is whole: nobody need look at it."""
+    problem = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    told = why(Path("people.csv"), pa.csv.ReadOptions(), pa.csv.ParseOptions(), problem)
+    assert told == "cannot be read (Permission denied); let the user who runs the job read it"
 
 
 def test_the_column_of_broken_text_is_that_of_the_file_whatever_is_read(tmp_path):
