@@ -95,6 +95,11 @@ def _refuse_other_place(folder: Path) -> None:
     """Refuse a path beside, above or inside of a release, with the one that is meant."""
     if folder.is_file():
         raise InvalidData(f"release {folder}: is a file; name the folder that it is in")
+    if not folder.is_dir() and folder.name == _NEWEST and folder.parent.is_dir():
+        raise InvalidData(
+            f"release {folder}: is not there, so no release of the job is current; it may have been recalled: ask "
+            "those who release it"
+        )
     if not folder.is_dir():
         raise InvalidData(
             f"release {folder}: not found; a relative path belongs to the working directory, here {Path.cwd()}"

@@ -115,7 +115,8 @@ def test_bad_arguments_are_status_2(arguments):
 
 
 def test_what_cannot_be_read_is_status_2(run, tmp_path, capsys):
-    assert run("verify", ledger=f"sqlite:///{tmp_path / 'other.sqlite'}")[0] == 2
+    assert main(["verify", "--ledger", f"sqlite:///{tmp_path / 'other.sqlite'}"]) == 2
+    assert "name another one by --ledger, or by AIRFLOW_ANON_LEDGER" in capsys.readouterr().err
     assert run("show", "9")[0] == 2
     assert run("list", "--limit", "0")[0] == 2
     assert run("verify", "--share", str(tmp_path / "nowhere"))[0] == 2

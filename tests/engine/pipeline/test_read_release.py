@@ -152,6 +152,8 @@ def test_a_path_beside_a_release_is_told_with_the_one_that_is_meant(release, tmp
         read_release(release / "data.parquet")
     job = tmp_path / "share" / "job"
     job.mkdir(parents=True)
+    with pytest.raises(InvalidData, match="no release of the job is current; it may have been recalled"):
+        read_release(job / "current")
     (job / "current").symlink_to(release)
     with pytest.raises(InvalidData, match=re.escape(f"is the folder of all releases of a job; name {job / 'current'}")):
         read_release(job)
