@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
-from airflow_anon.transport.failure_kinds import connection_failure, is_wrong_query, missing_table
+from airflow_anon.transport.failure_kinds import connection_failure, is_wrong_query, what_to_compare
 
 # Connection, transaction state, authorization, dependent objects, catalog, schema, rollback, syntax or access rule,
 # resources, limits of the program, object state, operator intervention.
@@ -82,7 +82,7 @@ def database_errors(doing: str, secret: str | None = None, *, reads: bool = Fals
             text = text.replace(secret, "***")
         origin = _origin(problem)
         ends = reads and is_wrong_query(_numbered(origin)[1], _sqlstate(origin))
-        fix = missing_table(_numbered(origin)[1], _sqlstate(origin)) if reads else ""
+        fix = what_to_compare(_numbered(origin)[1], _sqlstate(origin)) if reads else ""
         raise (AirflowFailException if ends else AirflowException)(f"{doing}: {text}{fix}") from None
 
 

@@ -69,8 +69,13 @@ def connection_failure(text: str, state: str | None) -> str | None:
     return _WORDS[next((kind for pattern, kind in _BY_TEXT if re.search(pattern, text, re.IGNORECASE)), "other")]
 
 
-def missing_table(text: str, state: str | None) -> str:
-    """Say what to compare where a table or schema is missing; nothing for another failure."""
+def what_to_compare(text: str, state: str | None) -> str:
+    """Say what to compare where a table, a schema or the file of SQLite is missing; nothing for another failure."""
+    if state is None and re.search(r"(^|: )unable to open database file", text):
+        return (
+            "; correct the path of the connection, whose address has four slashes before an absolute one, as in "
+            "sqlite:////srv/stays.sqlite, or let the user of the process open it"
+        )
     if state not in _NO_TABLE if state is not None else re.search(r"(^|: )no such table: ", text) is None:
         return ""
     return (
