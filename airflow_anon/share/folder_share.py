@@ -237,8 +237,6 @@ class FolderShare:
             )
 
     def _refuse_without_links(self) -> None:
-        for leftover in self.folder.glob(f"{_PROBE}*"):
-            leftover.unlink(missing_ok=True)
         link = self.folder / f"{_PROBE}{uuid.uuid4().hex}"
         try:
             link.symlink_to(CURRENT)
@@ -269,6 +267,8 @@ class FolderShare:
 
         They are renamed first, so a try that is still running cannot publish a folder that is partly removed.
         """
+        for probe in self.folder.glob(f"{_PROBE}*"):
+            probe.unlink(missing_ok=True)
         for leftover in self.folder.glob(f".{release_id}.*.partial"):
             claimed = self._hidden(release_id)
             try:

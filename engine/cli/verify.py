@@ -51,16 +51,7 @@ def run_verify(options: argparse.Namespace) -> int:
     """
     from engine.pipeline.release import check_manifest  # noqa: PLC0415
 
-    if Path(options.job).is_dir():
-        raise InvalidJob(f"job file {options.job}: is a folder; the release comes first: verify RELEASE_DIR JOB.yaml")
-    job = load_job(options.job)
-    if options.source:
-        if "*" not in options.source and not Path(options.source).exists():
-            raise InvalidJob(
-                f"--source {options.source}: not found, so that nothing is compared with it; its path is relative to "
-                "the working directory"
-            )
-        job = job.with_source(options.source)
+    job = _job_of(options)
     folder = Path(options.release)
     if not folder.is_dir():
         raise InvalidData(
@@ -90,6 +81,27 @@ def run_verify(options: argparse.Namespace) -> int:
         raise VerificationFailed(f"{folder}: does not hold what the job demands", list(findings))
     print(f"holds  the release: all of {len(findings)} checks")
     return 0
+
+
+def _job_of(options: argparse.Namespace) -> Job:
+    """Return the job, on the source that is named beside it.
+
+    Raises
+    ------
+    InvalidJob
+        One of the two is not there.
+    """
+    if Path(options.job).is_dir():
+        raise InvalidJob(f"job file {options.job}: is a folder; the release comes first: verify RELEASE_DIR JOB.yaml")
+    job = load_job(options.job)
+    if not options.source:
+        return job
+    if "*" not in options.source and not Path(options.source).exists():
+        raise InvalidJob(
+            f"--source {options.source}: not found, so that nothing is compared with it; its path is relative to the "
+            "working directory"
+        )
+    return job.with_source(options.source)
 
 
 def _not_shown(folder: Path, job: Job, failed: Sequence[Finding]) -> str:
