@@ -13,7 +13,7 @@ import yaml
 
 from engine import InvalidJob, job_schema, load_job
 from engine.job.document import without_folders
-from engine.spec import told_form
+from engine.spec.mistakes import told_form
 from tests.engine.jobs import BASE, DIVERSITY, changed
 
 

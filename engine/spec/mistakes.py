@@ -1,6 +1,6 @@
-"""Base of everything a job file can hold: frozen values that refuse unknown keys.
+"""The mistakes of a document, one line each: the place, what is wrong, what is allowed, and what may be meant.
 
-In: plain mappings from YAML or Python. Out: values, or an `InvalidJob` that names every wrong key at once.
+In: what pydantic found. Out: the lines.
 """
 
 from __future__ import annotations
@@ -9,115 +9,35 @@ import difflib
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
-from pydantic.fields import FieldInfo
-from typing_extensions import Self
+from pydantic import BaseModel
 
-from engine.errors import InvalidJob
+from engine.spec.keys import fields_at, keys_of, known_keys, limits_at, literals_in, models_at, patterns_at
+from engine.spec.most_records import MOST_RECORDS
+from engine.spec.one_line import LONGEST, on_a_line, shortened
 
-MOST_RECORDS = 10**15
-"""The largest number of records or people that a job can name: all above are refused, before they overflow a count."""
-_TOLD = 20
+TOLD = 20
 """Mistakes that one error names; whoever made more learns their number."""
-_LONGEST = 200
-"""Characters of one key or text that an error repeats."""
-_LONGEST_NAME = 255
 _PER_CENT = 100
-_LEAST, _MOST = -(2**63), 2**63 - 1
-"""Ends of the whole numbers that arrays and databases hold."""
 
 
-def _file_name(value: str) -> str:
-    if "\0" in value or not _is_unicode(value):
-        raise ValueError("has a character that no file name can have, such as NUL")
-    if any(len(part.encode()) > _LONGEST_NAME for part in value.split("/")):
-        raise ValueError(f"names a file or folder in more than {_LONGEST_NAME} bytes, which no file system takes")
-    return value
+def mistakes(errors: Sequence[Mapping[str, Any]], document: Mapping[str, Any], kind: type[BaseModel]) -> list[str]:
+    """Return a line per mistake, and one that tells how many there are where these are not all.
 
-
-def _is_unicode(value: str) -> bool:
-    """Tell whether a text can be written as UTF-8: half of a surrogate pair cannot."""
-    # a policy names a hundred thousand values
-    if value.isascii():
-        return True
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-FileName = Annotated[str, AfterValidator(_file_name)]
-"""A path in a job file."""
-
-
-class Spec(BaseModel):
-    """A frozen part of a job."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=False)
-
-    def resolved(self, base: Path) -> Self:
-        """Return the same with relative paths made absolute against `base`, the folder of the job file."""
-        del base
-        return self
-
-
-def parse(kind: type[BaseModel], document: Mapping[str, Any], where: str) -> Any:
-    """Validate `document` as a `kind`.
-
-    Raises
-    ------
-    InvalidJob
-        One line per problem: the key's path, what is wrong, what is allowed.
+    Parameters
+    ----------
+    errors : sequence of mappings
+        Of a `ValidationError`.
     """
-    unwritable = [] if _is_writable(document) else list(itertools.islice(_unwritable(document, ()), _TOLD))
-    if unwritable:
-        raise InvalidJob(f"{where}: " + "; ".join(f"{_short(place)}: {why}" for place, why in unwritable))
-    try:
-        return kind.model_validate(document)
-    except ValidationError as problem:
-        keys = sorted(_known_keys(kind))
-        errors = _of_the_kind_meant([dict(error) for error in problem.errors(include_url=False)])
-        first = list(itertools.islice((error for error in errors if not _follows(error, errors)), _TOLD))
-        lines = list(dict.fromkeys(_line(error, keys, document, kind) for error in first))
-        if len(errors) > _TOLD:
-            lines.append(f"{len(errors)} mistakes in all, of which these are the first")
-        raise InvalidJob(f"{where}: " + "; ".join(lines)) from None
-
-
-def _is_writable(part: Any) -> bool:
-    """Tell whether files, arrays and databases can hold a document: `_unwritable` yields nothing."""
-    if isinstance(part, str):
-        return _is_unicode(part)
-    if isinstance(part, int):
-        return _LEAST <= part <= _MOST
-    if isinstance(part, Mapping):
-        return all(not isinstance(key, str) or _is_unicode(key) for key in part) and all(
-            map(_is_writable, part.values())
-        )
-    return not isinstance(part, list | tuple) or all(map(_is_writable, part))
-
-
-def _unwritable(part: Any, place: tuple[object, ...]) -> Iterator[tuple[str, str]]:
-    """Yield the places of what no file, array or database can hold, and why."""
-    if isinstance(part, int) and not _LEAST <= part <= _MOST:
-        yield _joined(place), "a whole number must be from -2^63 to 2^63 - 1"
-    if isinstance(part, str) and not _is_unicode(part):
-        yield _joined(place), "has half of a surrogate pair, which is no character; leave it out"
-    pairs = part.items() if isinstance(part, Mapping) else enumerate(part) if isinstance(part, list | tuple) else ()
-    for key, inner in pairs:
-        if isinstance(key, str) and not _is_unicode(key):
-            yield _joined(place), "has a key with half of a surrogate pair, which is no character; leave it out"
-        else:
-            yield from _unwritable(inner, (*place, key))
-
-
-def _joined(place: tuple[object, ...]) -> str:
-    return ".".join(_on_a_line(str(key)) for key in place)
+    keys = sorted(known_keys(kind))
+    meant = _of_the_kind_meant([dict(error) for error in errors])
+    first = list(itertools.islice((error for error in meant if not _follows(error, meant)), TOLD))
+    lines = list(dict.fromkeys(_line(error, keys, document, kind) for error in first))
+    if len(meant) > TOLD:
+        lines.append(f"{len(meant)} mistakes in all, of which these are the first")
+    return lines
 
 
 def _of_the_kind_meant(errors: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -174,25 +94,15 @@ def _path(error: dict[str, Any], document: Any) -> list[str]:
             document = document[part]
         elif not (last and error["type"] == "missing"):
             continue
-        keys.append(_on_a_line(str(part)))
+        keys.append(on_a_line(str(part)))
     return keys
-
-
-def _on_a_line(key: str) -> str:
-    """Return a key for an error, which is one line: line ends and marks that nobody sees as their codes."""
-    short = _short(key)
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in short)
-
-
-def _short(text: str, longest: int = _LONGEST) -> str:
-    return text if len(text) <= longest else text[:longest] + "..."
 
 
 def _text(error: dict[str, Any], keys: list[str], kind: type[BaseModel]) -> str:
     context = error.get("ctx", {})
     if error["type"] == "extra_forbidden":
-        key = _short(str(error["loc"][-1]))
-        here = sorted({name for model in _models_at(kind, error["loc"][:-1]) for name in _names(model)})
+        key = shortened(str(error["loc"][-1]))
+        here = sorted({name for model in models_at(kind, error["loc"][:-1]) for name in keys_of(model)})
         # a key of another place is none here, whatever looks like it there
         near = _hint(key, here) or (None if key in keys else _hint(key, keys))
         return f"unknown key {key!r}, {near or 'remove it'}"
@@ -202,14 +112,14 @@ def _text(error: dict[str, Any], keys: list[str], kind: type[BaseModel]) -> str:
             f"{context['discriminator']} is {context['tag']!r}, allowed are {tags}{_meant(str(context['tag']), tags)}"
         )
     if error["type"] == "string_type" and isinstance(error["input"], int | float):
-        form = next((_PATTERNS[one] for one in _patterns(kind, error["loc"]) if one in _PATTERNS), None)
+        form = next((_PATTERNS[one] for one in patterns_at(kind, error["loc"]) if one in _PATTERNS), None)
         if form is not None:
             return form
     if error["type"] in _KINDS:
         return _KINDS[error["type"]] + _instead(error)
     if error["type"] in _FORMS:
         return _FORMS[error["type"]](error)
-    return _short(str(error["msg"]).removeprefix("Value error, "), 10 * _LONGEST)
+    return shortened(str(error["msg"]).removeprefix("Value error, "), 10 * LONGEST)
 
 
 def _instead(error: dict[str, Any]) -> str:
@@ -244,28 +154,20 @@ def _missing(error: dict[str, Any], kind: type[BaseModel]) -> str:
 
 def _words(kind: type[BaseModel], place: Sequence[Any]) -> str:
     """Return, after a comma, the words that a key takes, or what its number must be."""
-    fields = list(_fields(kind, place))
-    words = dict.fromkeys(word for field in fields for word in _literals(field.annotation))
+    fields = list(fields_at(kind, place))
+    words = dict.fromkeys(word for field in fields for word in literals_in(field.annotation))
     if words:
         return f", {'allowed are' if len(words) > 1 else 'as'} {', '.join(map(repr, words))}"
     return _range(kind, place)
 
 
-def _literals(annotation: Any) -> Iterator[str]:
-    if get_origin(annotation) is Literal:
-        yield from (word for word in get_args(annotation) if isinstance(word, str))
-        return
-    for part in get_args(annotation):
-        yield from _literals(part)
-
-
 def _out_of_range(error: dict[str, Any], kind: type[BaseModel]) -> str:
     """Say what a number is, and both ends of what its key allows."""
     end = _ENDS[error["type"]]
-    known = [limits for limits in _limits(kind, error["loc"]) if limits.get(end) == error["ctx"][end]]
+    known = [limits for limits in limits_at(kind, error["loc"]) if limits.get(end) == error["ctx"][end]]
     allowed = known[0] if known and all(one == known[0] for one in known) else {end: error["ctx"][end]}
     told = {one: value for one, value in allowed.items() if one == end or value != MOST_RECORDS}
-    return f"must be {_in_words(told)}, and is {_short(str(error['input']))}{_per_cent(error, allowed)}"
+    return f"must be {_in_words(told)}, and is {shortened(str(error['input']))}{_per_cent(error, allowed)}"
 
 
 def _per_cent(error: dict[str, Any], allowed: Mapping[str, Any]) -> str:
@@ -282,7 +184,7 @@ def _not_whole(error: dict[str, Any], kind: type[BaseModel]) -> str:
     told = f"must be a whole number{_range(kind, error['loc'])}"
     # other input may be of any size and kind
     if isinstance(error["input"], int | float):
-        return f"{told}, and is {_short(str(error['input']))}"
+        return f"{told}, and is {shortened(str(error['input']))}"
     return f"{told}; write it without quotes" if isinstance(error["input"], str) else told
 
 
@@ -300,7 +202,7 @@ def _no_number(error: dict[str, Any], kind: type[BaseModel]) -> str:
 
 def _range(kind: type[BaseModel], place: Sequence[Any]) -> str:
     """Return, after a comma, what a number must be, where all keys at its place allow the same."""
-    known = list(_limits(kind, place))
+    known = list(limits_at(kind, place))
     if not known or any(one != known[0] for one in known):
         return ""
     allowed = _in_words({end: value for end, value in known[0].items() if value != MOST_RECORDS})
@@ -318,7 +220,7 @@ def _not_among(error: Mapping[str, Any]) -> str:
     allowed += ", or a mapping" if error.get("or_mapping") else ""
     if not isinstance(given, str | int | float):
         return allowed
-    told = repr(_short(given)) if isinstance(given, str) else _YAML_WORDS.get(str(given), str(given))
+    told = repr(shortened(given)) if isinstance(given, str) else _YAML_WORDS.get(str(given), str(given))
     return f"is {told}, {allowed}" + (_meant(given, expected) if isinstance(given, str) else "")
 
 
@@ -392,52 +294,6 @@ def _number(value: Any) -> str:
     return str(value)
 
 
-def _patterns(kind: Any, place: Sequence[Any]) -> Iterator[str]:
-    """Yield the pattern of each text that may stand at a place."""
-    for field in _fields(kind, place):
-        yield from (one.pattern for one in field.metadata if isinstance(getattr(one, "pattern", None), str))
-
-
-def _limits(kind: Any, place: Sequence[Any]) -> Iterator[dict[str, Any]]:
-    """Yield the ends of the range of each key that may stand at a place."""
-    for field in _fields(kind, place):
-        yield {end: getattr(one, end) for one in field.metadata for end in _WORDS if hasattr(one, end)}
-
-
-def _fields(kind: Any, place: Sequence[Any]) -> Iterator[FieldInfo]:
-    """Yield each key that may stand at a place."""
-    for model in _models_at(kind, place[:-1]) if place else ():
-        yield from (field for name, field in model.model_fields.items() if place[-1] in (name, field.alias))
-
-
-def _models_at(kind: Any, place: Sequence[Any]) -> Iterator[type[BaseModel]]:
-    """Yield the models whose keys may stand at a place; positions in lists lead nowhere, tags to their kind."""
-    if not place:
-        yield from _models(kind)
-        return
-    fields = list(_fields(kind, place[:1]))
-    tagged = [model for model in _models(kind) if place[0] in _tags(model)]
-    for one in [field.annotation for field in fields] or tagged or [kind]:
-        yield from _models_at(one, place[1:])
-
-
-def _names(model: type[BaseModel]) -> list[str]:
-    return [field.alias or name for name, field in model.model_fields.items()]
-
-
-def _tags(model: type[BaseModel]) -> set[str]:
-    return {word for field in model.model_fields.values() for word in _literals(field.annotation)}
-
-
-def _models(kind: Any) -> Iterator[type[BaseModel]]:
-    """Yield the models that an annotation names."""
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
-        yield kind
-    for part in get_args(kind):
-        if not isinstance(part, str):
-            yield from _models(part)
-
-
 _ENDS = {
     "greater_than": "gt",
     "greater_than_equal": "ge",
@@ -485,18 +341,3 @@ _KINDS = {
     "date_from_datetime_inexact": _DATE,
     "string_type": "must be text; put it in quotes if it is a number, a date, or a word such as no or null",
 }
-
-
-def _known_keys(kind: Any, seen: frozenset[Any] = frozenset()) -> Iterator[str]:
-    """Yield the keys of `kind` and of everything it holds, for the hint at a misspelt key."""
-    if kind in seen:
-        return
-    seen |= {kind}
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
-        for name, field in kind.model_fields.items():
-            yield field.alias or name
-            yield from _known_keys(field.annotation, seen)
-        return
-    for part in get_args(kind):
-        if not isinstance(part, str):
-            yield from _known_keys(part, seen)

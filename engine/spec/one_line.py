@@ -1,0 +1,17 @@
+"""A key or a text that an error repeats: short, and on one line."""
+
+from __future__ import annotations
+
+LONGEST = 200
+"""Characters of one key or text that an error repeats."""
+
+
+def on_a_line(key: str) -> str:
+    """Return a key for an error, which is one line: line ends and marks that nobody sees as their codes."""
+    short = shortened(key)
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in short)
+
+
+def shortened(text: str, longest: int = LONGEST) -> str:
+    """Return the beginning of a text, with what tells that it goes on."""
+    return text if len(text) <= longest else text[:longest] + "..."
