@@ -59,6 +59,10 @@ def _fix_of(problem: str) -> str:
         return "give the connection a type: an address begins with it, as in postgresql://host/database"
     if "postgres" in problem:
         return "pip install airflow-anon[postgres]"
+    if "mysql" in problem:
+        return (
+            "for MariaDB give it the type mariadb, of airflow-anon[mariadb]; for MySQL install Airflow's own provider"
+        )
     return "correct the type, or install the provider of this database"
 
 

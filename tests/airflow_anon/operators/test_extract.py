@@ -273,6 +273,12 @@ def test_connection_that_is_no_database(monkeypatch, tmp_path):
         extract(tmp_path)
 
 
+def test_connection_of_type_mysql_may_be_of_mariadb(monkeypatch, tmp_path):
+    monkeypatch.setenv("AIRFLOW_CONN_WAREHOUSE", json.dumps({"conn_type": "mysql"}))
+    with pytest.raises(AirflowFailException, match="for MariaDB give it the type mariadb, of airflow-anon"):
+        extract(tmp_path)
+
+
 def test_connection_without_a_type(monkeypatch, tmp_path):
     monkeypatch.setenv("AIRFLOW_CONN_WAREHOUSE", "nonsense")
     with pytest.raises(AirflowFailException, match="give the connection a type: an address begins with it"):
