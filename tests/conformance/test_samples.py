@@ -131,7 +131,7 @@ def test_the_search_finds_the_best_of_all_transformations(greedy, seed):
     sample = problem(draw)
     truth = depth_first(sample)
     sample = replace(sample, threads=draw.choice([1, 1, 2]), memory=draw.choice([0, 1 << 14, 1 << 30]))
-    first = optimal.greedy if greedy else lambda *_: None
+    first = optimal.greedy if greedy else lambda *_: ()
     with mock.patch.multiple(optimal, greedy=first, _ROWS_OF_THREADS=0):
         found = optimal.optimal(sample)
         near = optimal.optimal(replace(sample, gap=0.1))

@@ -60,7 +60,7 @@ def test_what_is_missing_is_named_with_what_to_do(operator, name):
 )
 def test_the_task_after_one_that_was_marked_is_not_tried_again(world, capfd, marked, then):
     path = world.job("hospital_stays", dag={"retries": 1, "retry_delay_seconds": 0})
-    run = world.run(path, alter=lambda dag: setattr(dag.get_task(marked), "execute", lambda _: None))
+    run = world.run(path, alter=lambda dag: setattr(dag.get_task(marked), "execute", lambda **_: None))
     assert (run.state, states(run)[then], states(run)["publish"]) == ("failed", "failed", "upstream_failed")
     assert "is missing, because the task before, which gives it, left no result" in capfd.readouterr().out
     assert world.left() == []

@@ -194,7 +194,7 @@ def test_persons_who_cannot_be_told_are_refused_in_the_same_words(engine, tmp_pa
             kind, text = by_sql(engine, table("source"), document)
             assert (kind, text) == by_file(document, path, "arrow")
             assert kind == "InvalidData"
-            assert "have a missing or blank value" in text or "1 of its values are another but for case" in text
+            assert "has a missing or blank value" in text or "1 of its values are another but for case" in text
     assert tables(engine) == ["source"]
 
 
@@ -206,7 +206,7 @@ def test_a_float_that_is_no_number_is_nobody(engine, tmp_path):
     path = extracted(table("source"), job_of(), fresh(tmp_path / "nan") / "source.parquet")
     kind, text = by_sql(engine, table("source"), job_of())
     assert (kind, text) == by_file(job_of(), path, "arrow")
-    assert (kind, "have a missing or blank value" in text) == ("InvalidData", True)
+    assert (kind, "has a missing or blank value" in text) == ("InvalidData", True)
 
 
 @pytest.mark.parametrize("kind", ["double precision", "real"])

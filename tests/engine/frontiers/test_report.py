@@ -242,7 +242,7 @@ def test_the_short_list_is_written_as_policy_files(frontier, tmp_path):
 
 def test_what_cannot_be_measured_is_refused(tmp_path):
     job = job_of(tmp_path, frontier={"population": written(tmp_path, [("30", "zz")])})
-    with pytest.raises(InvalidData, match="column 'place': 1 distinct values"):
+    with pytest.raises(InvalidData, match="column 'place': its hierarchy has no entry for 1 of the distinct values"):
         engine.frontier(job, table_of(RECORDS))
     job = job_of(tmp_path, frontier={"safe_harbor": {"sex": "kept"}})
     with pytest.raises(InvalidJob, match="safe_harbor: 'sex' is no quasi-identifying attribute"):

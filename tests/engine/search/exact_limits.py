@@ -59,7 +59,7 @@ def searched(drawn, *, small=1, looks=10**9):
     Boxes of up to `small` transformations are enumerated, and so many probes look inside classes.
     """
     with (
-        mock.patch.object(optimal, "greedy", return_value=None),
+        mock.patch.object(optimal, "greedy", return_value=()),
         mock.patch.object(node_opener, "_SMALL_BOX", small),
         mock.patch.object(tighten, "_FIRST_LOOKS", looks),
     ):
