@@ -74,14 +74,15 @@ def _settled(pending: Pending, ledger: Ledger, umask: int, message: str | None) 
             f"release {pending.release_id} of {pending.job}: its pending row in the ledger was changed; run "
             f"`airflow-anon ledger verify`, and restore the ledger"
         )
+    failed = None if message is None else _failed(pending, message)
     # From here on no other process can change the publication, so the following checks stay true.
     with ledger_errors():
         if not ledger.revoke(pending):
             # another process has ended it
-            return ledger.taken_back(pending, None if message is None else _failed(pending, message))
+            return ledger.taken_back(pending, failed)
     document = _whole(pending, ledger, umask)
     if document is None:
-        return _take_back(pending, ledger, umask, None if message is None else _failed(pending, message))
+        return _take_back(pending, ledger, umask, failed)
     with ledger_errors():
         entry = ledger.complete_revoked(pending, document)
     lead_readers_to(document, ledger, umask)

@@ -50,6 +50,8 @@ def close_to_others(connection: Connection, quoted: str) -> None:
     """
     from sqlalchemy import text  # noqa: PLC0415 (heavy imports belong into execute)
 
+    if connection.dialect.name != "postgresql":
+        return
     quote = names_of(connection.dialect).quote_identifier
     entries = connection.execute(text(_GRANTS), {"name": quoted}).all()
     for everyone, role in {(everyone, role) for _, _, everyone, role in entries}:

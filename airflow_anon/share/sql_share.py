@@ -349,9 +349,8 @@ class SqlShare:
             with writing.begin() as connection:
                 staging.create(connection)
                 quoted = quoted_name(connection.dialect, self.schema, staging.name)
-                if dialect == "postgresql":
-                    # default privileges of a schema would give it to readers before it is published
-                    close_to_others(connection, quoted)
+                # default privileges of a schema would give it to readers before it is published
+                close_to_others(connection, quoted)
                 refuse_other_owner(connection, quoted)
             yield staging
         finally:
