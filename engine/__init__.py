@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from engine.regular_file import open_regular
     from engine.series.evidence import SeriesEvidence, evidence_in
     from engine.tables.altered.row_cap import RowsBeyond
+    from engine.tables.release_files import CURRENT as CURRENT_LINK
     from engine.tables.release_files import DATA as DATA_FILE
     from engine.tables.release_files import JOB as JOB_FILE
     from engine.tables.release_files import MANIFEST
@@ -84,6 +85,7 @@ _HOMES = {
     "CountApart": "backends.spark_apart",
     "CountedApart": "backends.spark_access",
     "Draft": "draft.draft",
+    "CURRENT_LINK": "tables.release_files:CURRENT",
     "DATA_FILE": "tables.release_files:DATA",
     "DriftRefused": "errors",
     "EngineError": "errors",
@@ -168,6 +170,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "CURRENT_LINK",
     "DATA_FILE",
     "FINGERPRINTS",
     "JOB_FILE",

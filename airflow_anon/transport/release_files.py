@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine import CURRENT_LINK as CURRENT
 from engine import DATA_FILE as DATA
 from engine import JOB_FILE as JOB
 from engine import MANIFEST
@@ -54,8 +55,6 @@ TABLE = "table.json"
 """The table of a release that was made inside the database of its share, instead of a file of records."""
 COUNTED = "counted.json"
 """What the validation of such a release is told of the source: in its staging folder until the run ends."""
-CURRENT = "current"
-"""The link beside the releases of a job that names the one that readers get."""
 FRONTIER_REPORT = "frontier.json"
 """The report of the weekly frontier, in a folder of its own."""
 BOOKKEEPING = "_release"

@@ -21,14 +21,12 @@ from engine.errors import InvalidData, VerificationFailed
 from engine.hierarchy.builder import SUPPRESSED
 from engine.json_document import strict_json
 from engine.pipeline.release import check_manifest
-from engine.tables.release_files import CODEBOOK, DATA, MANIFEST
+from engine.tables.release_files import CODEBOOK, CURRENT, DATA, MANIFEST
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-_NEWEST = "current"
-"""The link to the newest release of a job in a share."""
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -95,7 +93,7 @@ def _refuse_other_place(folder: Path) -> None:
     """Refuse a path beside, above or inside of a release, with the one that is meant."""
     if folder.is_file():
         raise InvalidData(f"release {folder}: is a file; name the folder that it is in")
-    if not folder.is_dir() and folder.name == _NEWEST and folder.parent.is_dir():
+    if not folder.is_dir() and folder.name == CURRENT and folder.parent.is_dir():
         raise InvalidData(
             f"release {folder}: is not there, so no release of the job is current; it may have been recalled: ask "
             "those who release it"
@@ -104,8 +102,8 @@ def _refuse_other_place(folder: Path) -> None:
         raise InvalidData(
             f"release {folder}: not found; a relative path belongs to the working directory, here {Path.cwd()}"
         )
-    if not (folder / MANIFEST).exists() and (folder / _NEWEST / MANIFEST).is_file():
-        raise InvalidData(f"release {folder}: is the folder of all releases of a job; name {folder / _NEWEST}")
+    if not (folder / MANIFEST).exists() and (folder / CURRENT / MANIFEST).is_file():
+        raise InvalidData(f"release {folder}: is the folder of all releases of a job; name {folder / CURRENT}")
 
 
 def _with_whole_times(table: pa.Table) -> pa.Table:

@@ -1,4 +1,4 @@
-"""Names of the files in a release folder; of formats beside Parquet `engine/formats` knows the names."""
+"""Names of the files in a release folder, and of the link beside it; `engine/formats` knows those of other formats."""
 
 from __future__ import annotations
 
@@ -12,3 +12,5 @@ VALIDATION = "validation.json"
 """What the second judge found; only a run in Airflow has one."""
 MANIFEST = "manifest.json"
 """Size and SHA-256 of all others."""
+CURRENT = "current"
+"""The link beside the releases of a job that names the one that readers get."""
