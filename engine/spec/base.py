@@ -36,7 +36,14 @@ FileName = Annotated[str, AfterValidator(_file_name)]
 class Spec(BaseModel):
     """A frozen part of a job."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        populate_by_name=True,
+        allow_inf_nan=False,
+        # a part of a job is checked within its whole, whose validator has that of the part: it needs none of its own
+        defer_build=True,
+    )
 
     def resolved(self, base: Path) -> Self:
         """Return the same with relative paths made absolute against `base`, the folder of the job file."""
