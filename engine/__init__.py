@@ -39,11 +39,12 @@ if TYPE_CHECKING:
     from engine.job.counted_columns import counted_columns, why_counted_in_full
     from engine.job.glossary import glossary
     from engine.job.hierarchies_stated import hierarchies_problem
-    from engine.job.job import Job, job_document, load_job
+    from engine.job.job import Job
     from engine.job.json_schema import job_schema
     from engine.job.key_place import KeyPlace
     from engine.job.keys import RELEASE_KEY_BYTES, key_places, open_key
     from engine.job.level_examples import describe_levels
+    from engine.job.load import job_document, load_job
     from engine.job.open_series import SeriesRun, open_series, series_evidence
     from engine.json_document import strict_json
     from engine.key_file import FINGERPRINTS, MAKE_ONE, KeyFile, sound_key
@@ -144,11 +145,11 @@ _HOMES = {
     "frontier_policies": "frontiers.space.stored",
     "glossary": "job.glossary",
     "hierarchies_problem": "job.hierarchies_stated",
-    "job_document": "job.job",
+    "job_document": "job.load",
     "job_name": "draft.draft",
     "job_schema": "job.json_schema",
     "key_places": "job.keys",
-    "load_job": "job.job",
+    "load_job": "job.load",
     "markdown_text": "codebook.markdown_text",
     "open_key": "job.keys",
     "open_regular": "regular_file",

@@ -38,8 +38,8 @@ from engine.cli.vault import add_vault, airflow_arguments, run_vault
 from engine.cli.verify import add_verify, run_verify
 from engine.closed_output import until_reader_leaves
 from engine.errors import EngineError, InvalidJob, unreadable
-from engine.job.job import load_job
 from engine.job.json_schema import job_schema
+from engine.job.load import load_job
 
 _FULL = (
     "; no release was made or replaced: make room beside the output, where a release is written first, and in the "

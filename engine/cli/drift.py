@@ -10,7 +10,7 @@ import argparse
 import getpass
 from typing import Any
 
-from engine.job.job import load_job
+from engine.job.load import load_job
 
 
 def add_drift(commands: Any) -> argparse.ArgumentParser:

@@ -17,7 +17,8 @@ from engine.errors import InvalidJob
 from engine.frontiers.document import policy_number
 from engine.frontiers.published import records_text
 from engine.job.frontier_settings import FrontierSettings
-from engine.job.job import Job, load_job
+from engine.job.job import Job
+from engine.job.load import load_job
 from engine.job.policy_file import policy_text
 from engine.spec import parse
 

@@ -23,7 +23,8 @@ from engine.hierarchy.builder import Row
 from engine.hierarchy.builders.csv_file import CsvFile, wrong_label
 from engine.hierarchy.hierarchy import Hierarchy
 from engine.hierarchy.utf8_text import utf8_text
-from engine.job.job import Job, load_job
+from engine.job.job import Job
+from engine.job.load import load_job
 
 FROM_INPUT = "-"
 

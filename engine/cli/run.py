@@ -21,7 +21,8 @@ from engine.cli.frontier import progress_text
 from engine.cli.progress_line import progress_line
 from engine.cli.target import refuse_no_file, refuse_replacing
 from engine.errors import InvalidJob, unreadable
-from engine.job.job import Job, load_job
+from engine.job.job import Job
+from engine.job.load import load_job
 from engine.pipeline.summary import figure, summary
 from engine.tables.release_files import REPORT
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import InvalidJob
-from engine.job.job import Job, load_job
+from engine.job.job import Job
+from engine.job.load import load_job
 
 
 def add_vault(commands: Any) -> argparse.ArgumentParser:

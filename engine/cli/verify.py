@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from engine.cli.fingerprint_key import fingerprint_key
 from engine.errors import InvalidData, InvalidJob, VerificationFailed
-from engine.job.job import Job, load_job
+from engine.job.job import Job
+from engine.job.load import load_job
 from engine.json_document import strict_json
 from engine.tables.release_files import CODEBOOK, DATA, JOB, MANIFEST, README, REPORT
 

@@ -16,7 +16,7 @@ from engine.draft.profile import Profile, profiles
 from engine.draft.roles import Proposal, few, proposals, sensitive_as_quasi
 from engine.draft.text import job_text
 from engine.errors import InvalidData, InvalidJob
-from engine.job.job import load_job
+from engine.job.load import load_job
 from engine.job.yaml_text import read_yaml
 from engine.tables.sources.source import open_data
 from engine.tables.sources.table import Table

@@ -23,7 +23,8 @@ from engine.frontiers.search.search import Found, search
 from engine.frontiers.space.policy import Policy
 from engine.job.counting import count, open_source
 from engine.job.frontier_settings import FrontierSettings
-from engine.job.job import Job, load_job
+from engine.job.job import Job
+from engine.job.load import load_job
 from engine.job.policy_file import policy_text
 from engine.kernels.warm_up import Part, warm_up
 from engine.search.problem import Progress

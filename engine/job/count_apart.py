@@ -10,7 +10,8 @@ from engine.backends.spark_access import SparkAccess
 from engine.backends.spark_apart import CountApart
 from engine.backends.spark_backend import Spark
 from engine.job.counting import columns_of, open_source
-from engine.job.job import Job, load_job
+from engine.job.job import Job
+from engine.job.load import load_job
 from engine.job.spark_settings import access_of
 
 

@@ -1,8 +1,8 @@
 """The job file: one document with the source, the columns, the criteria, and the place of the output.
 
-In: a YAML file or the same as a mapping. Out: a frozen `Job` with all defaults filled in and all relative paths made
-absolute against the file's folder. With its parts, each in a file of its own beside this one, it is the one source of
-defaults, error texts and the JSON Schema.
+In: what a job file says, as a mapping (`load`). Out: a frozen `Job` with all defaults filled in and, once it is located
+(`Job.located`), with all paths absolute. With its parts, each in a file of its own beside this one, it is the one
+source of defaults, error texts and the JSON Schema.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ from engine.job.risk_settings import Risk
 from engine.job.sample import SampleSettings, check_sample
 from engine.job.search_settings import Search
 from engine.job.series import SeriesSettings, check_series
-from engine.job.shared import expanded, read_document
 from engine.job.shift_settings import ShiftSettings
 from engine.job.source import Source
 from engine.job.spark_settings import SparkSettings, check_spark
@@ -55,7 +54,7 @@ from engine.privacy.model import PrivacyModel
 from engine.privacy.of_persons import counting_persons
 from engine.privacy.registry import AnyPrivacyModel
 from engine.search.registry import POLICY
-from engine.spec import MOST_RECORDS, Spec, parse
+from engine.spec import MOST_RECORDS, Spec
 from engine.tables.known import Known
 from engine.tables.sources.csv_form import CSV, CsvForm
 from engine.utility.registry import AnyMeasure
@@ -542,6 +541,18 @@ class Job(Spec):
             )
         return self.with_policy(policy, chosen=True)
 
+    def located(self, base: Path) -> Self:
+        """Return the job with absolute paths, and with the policy of its file, as it is run from the folder `base`.
+
+        Raises
+        ------
+        InvalidJob
+            The file of the policy cannot be read, or does not fit the job.
+        """
+        located = self.resolved(base)
+        located._as_written = _plain(self)  # noqa: SLF001 (of this class)
+        return located if self.search.file is None else located.with_policy(read_policy(base / self.search.file))
+
     def document(self) -> dict[str, Any]:
         """Return the job as plain data, defaults filled in, paths as they were written.
 
@@ -573,50 +584,3 @@ def _plain(job: Job) -> dict[str, Any]:
     if job.dag is not None:
         plain["dag"]["schedule"] = job.dag.schedule  # null is not the default here
     return plain
-
-
-def _located(job: Job, base: Path) -> Job:
-    resolved = job.resolved(base)
-    resolved._as_written = _plain(job)  # noqa: SLF001 (a private field of this module's own class)
-    return resolved if job.search.file is None else resolved.with_policy(read_policy(base / job.search.file))
-
-
-def load_job(source: str | Path | Mapping[str, Any] | Job) -> Job:
-    """Read a job from a file or a mapping.
-
-    Parameters
-    ----------
-    source : path or mapping
-        A YAML file, or the same as a mapping. Relative paths are relative to the folder of the file, for a mapping to
-        the working directory. A `Job` is returned unchanged.
-
-    Raises
-    ------
-    InvalidJob
-        Naming every wrong key, what is allowed, and the fix.
-    """
-    if isinstance(source, Job):
-        return source
-    if isinstance(source, Mapping):
-        return _located(parse(Job, expanded(source, Path.cwd(), "job"), "job"), Path.cwd())
-    if isinstance(source, str) and "\n" in source:
-        raise InvalidJob(
-            "job: is the text of a job file; give the path of the file, or the mapping that yaml.safe_load makes of it"
-        )
-    path = Path(source)
-    return _located(parse(Job, job_document(path), _where(path)), path.resolve().parent)
-
-
-def job_document(path: Path) -> Mapping[str, Any]:
-    """Return what a job file says, with what it shares in its place; it need be no job.
-
-    Raises
-    ------
-    InvalidJob
-        The file, or one that it shares, cannot be read or is no mapping.
-    """
-    return expanded(read_document(path, "job file"), path.resolve().parent, _where(path))
-
-
-def _where(path: Path) -> str:
-    return f"job file {path}"

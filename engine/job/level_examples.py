@@ -14,7 +14,8 @@ from typing import Any
 from engine.errors import EngineError
 from engine.hierarchy.builder import HierarchyBuilder
 from engine.job.hierarchies_stated import why_unknown
-from engine.job.job import Job, load_job
+from engine.job.job import Job
+from engine.job.load import load_job
 
 
 def describe_levels(

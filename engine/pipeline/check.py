@@ -18,8 +18,9 @@ import pyarrow as pa
 from engine.backends.warehouse import Warehouse
 from engine.errors import DriftRefused, EngineError, InvalidData, InvalidJob
 from engine.job.counting import column_problems, open_source_unchecked
-from engine.job.job import Job, load_job
+from engine.job.job import Job
 from engine.job.linked_source import linked_source
+from engine.job.load import load_job
 from engine.message import Message
 from engine.pipeline.column_check import check_columns
 from engine.pipeline.document import PublishedReport, Report

@@ -18,7 +18,8 @@ from engine.errors import InvalidJob
 from engine.formats.formats import refuse_unwritable
 from engine.frontiers.document import Choice
 from engine.job.counting import open_source
-from engine.job.job import Job, load_job
+from engine.job.job import Job
+from engine.job.load import load_job
 from engine.job.open_series import SeriesRun
 from engine.job.spark_settings import access_of
 from engine.pipeline.drift_file import keep_drift_facts, keeping_refused_drift
