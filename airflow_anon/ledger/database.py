@@ -20,15 +20,9 @@ from sqlalchemy import event
 from airflow_anon.ledger.errors import LedgerError, LedgerUnreachable
 from airflow_anon.transport.others_in_path import ask_in_new_sessions, others_in_path
 from airflow_anon.transport.prepared_statements import prepare_nothing
+from airflow_anon.transport.sqlite_remedies import sqlite_remedy
 
 WAIT_FOR_LOCK_SECONDS = 60
-_REMEDIES = (
-    ("readonly database", "let the user that runs this write the file and its folder, or mount it for writing"),
-    ("unable to open database file", "mount or restore its folder, and let the user that runs this open the file"),
-    ("disk is full", "make room on its disk"),
-    ("database is locked", f"another process holds it for more than {WAIT_FOR_LOCK_SECONDS} seconds; let that end"),
-)
-"""What to do about errors of SQLite, by words of their texts."""
 
 
 def engine_of(url_or_engine: str | sa.URL | sa.Engine) -> sa.Engine:
@@ -185,9 +179,5 @@ def _database_errors(engine: sa.Engine, done: str) -> Iterator[None]:
         if engine.url.password:
             text = text.replace(str(engine.url.password), "***")
         raise LedgerUnreachable(
-            f"ledger {masked(engine.url)}: cannot be {done}: {type(origin).__name__}: {text}{_remedy(text)}"
+            f"ledger {masked(engine.url)}: cannot be {done}: {type(origin).__name__}: {text}{sqlite_remedy(text)}"
         ) from None
-
-
-def _remedy(text: str) -> str:
-    return next((f"; {remedy}" for said, remedy in _REMEDIES if said in text), "")

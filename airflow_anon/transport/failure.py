@@ -14,22 +14,21 @@ from contextlib import contextmanager
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
 from airflow_anon.transport.failure_kinds import connection_failure, is_wrong_query, what_to_compare
+from airflow_anon.transport.sqlite_remedies import FULL, LOCKED, NOT_OPENED, READONLY, sqlite_remedy
 
 # Connection, transaction state, authorization, dependent objects, catalog, schema, rollback, syntax or access rule,
 # resources, limits of the program, object state, operator intervention.
 QUOTABLE_SQLSTATES = ("08", "25", "28", "2B", "3D", "3F", "40", "42", "53", "54", "55", "57")
 INTEGRITY = "23"
-_READONLY = "attempt to write a readonly database"
-_WRITE = "; let the user that runs the tasks write the file and its folder, or mount it for writing"
 # Messages of SQLite, and of connections that fail or end, and those of MariaDB about its own state, which it writes
 # into no log; without an SQLSTATE. They name objects, never values.
 QUOTABLE_STARTS = (
     "no such table",
     "no such column",
-    "database is locked",
-    "unable to open database file",
-    _READONLY,
-    "database or disk is full",
+    LOCKED,
+    NOT_OPENED,
+    READONLY,
+    FULL,
     "disk I/O error",
     "failed to open",
     "lost connection to",
@@ -102,8 +101,8 @@ def explain(problem: BaseException) -> str:
     why = connection_failure(text, state)
     if why is not None:
         return f"{why} ({kind}: {message})" if message else f"{why} ({kind})"
-    if message is not None and message.startswith(_READONLY):
-        message += _WRITE
+    if message is not None and state is None:
+        message += sqlite_remedy(message)
     return f"{kind}: {message}" if message else f"{kind}; its text may hold values and stays in the database's own log"
 
 

@@ -70,12 +70,7 @@ def connection_failure(text: str, state: str | None) -> str | None:
 
 
 def what_to_compare(text: str, state: str | None) -> str:
-    """Say what to compare where a table, a schema or the file of SQLite is missing; nothing for another failure."""
-    if state is None and re.search(r"(^|: )unable to open database file", text):
-        return (
-            "; correct the path of the connection, whose address has four slashes before an absolute one, as in "
-            "sqlite:////srv/stays.sqlite, or let the user of the process open it"
-        )
+    """Say what to compare where a table or a schema is missing; nothing for another failure."""
     if state not in _NO_TABLE if state is not None else re.search(r"(^|: )no such table: ", text) is None:
         return ""
     return (

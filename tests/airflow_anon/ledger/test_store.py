@@ -445,7 +445,7 @@ def test_a_folder_that_is_away_is_told_with_what_to_do(tmp_path):
     ("text", "remedy"),
     [
         ("attempt to write a readonly database", "let the user that runs this write the file and its folder"),
-        ("unable to open database file", "mount or restore its folder"),
+        ("unable to open database file", "correct its path, .*; mount or restore its folder"),
         ("database or disk is full", "make room on its disk"),
     ],
 )

@@ -8,6 +8,7 @@ import pytest
 import sqlalchemy as sa
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
+from airflow_anon.ledger import LedgerUnreachable, database
 from airflow_anon.transport.failure import database_errors, explain
 
 
@@ -60,7 +61,7 @@ def test_a_full_disk_of_sqlite_is_told_as_it_is():
     connection.execute("PRAGMA max_page_count = 2")
     with pytest.raises(sqlite3.OperationalError) as caught:
         connection.execute("INSERT INTO t VALUES (?)", ("secret" * 10_000,))
-    assert explain(caught.value) == "OperationalError: database or disk is full"
+    assert explain(caught.value) == "OperationalError: database or disk is full; make room on its disk"
 
 
 def test_a_file_that_may_not_be_written_is_told_with_what_to_do(tmp_path):
@@ -69,9 +70,30 @@ def test_a_file_that_may_not_be_written_is_told_with_what_to_do(tmp_path):
     with pytest.raises(sqlite3.OperationalError) as caught:
         sqlite3.connect(f"file:{path}?mode=ro", uri=True).execute("INSERT INTO t VALUES (1)")
     assert explain(caught.value) == (
-        "OperationalError: attempt to write a readonly database; let the user that runs the tasks write the file and "
+        "OperationalError: attempt to write a readonly database; let the user that runs this write the file and "
         "its folder, or mount it for writing"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("attempt to write a readonly database", "write the file and its folder"),
+        ("unable to open database file", "four slashes"),
+        ("database or disk is full", "make room"),
+        ("database is locked", "let that end"),
+    ],
+)
+def test_ledger_and_share_in_sqlite_are_told_the_same_fix(tmp_path, text, fix):
+    """Both may be one folder that somebody mounted wrongly: two texts would look like two faults."""
+    engine = database.engine_of(f"sqlite:///{tmp_path}/ledger.sqlite")
+    database.make_file(engine)
+    with pytest.raises(LedgerUnreachable) as caught, database.writing(engine):
+        raise sqlite3.OperationalError(text)
+    told = explain(sqlite3.OperationalError(text))
+    assert str(caught.value).endswith(told)
+    assert told.startswith(f"OperationalError: {text}; ")
+    assert fix in told
 
 
 @pytest.mark.postgres
