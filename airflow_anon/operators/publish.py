@@ -15,6 +15,7 @@ from airflow.sdk import Asset, BaseOperator
 from airflow_anon.observe.lineage import PublishLineage
 from airflow_anon.observe.metrics import emit
 from airflow_anon.observe.recorded import recorded_in
+from airflow_anon.operators.cut_off_after_entry import lead_to_cut_off
 from airflow_anon.operators.release_metrics import metrics_in
 from airflow_anon.run.approval import refused_without
 from airflow_anon.run.check_only import is_check
@@ -185,6 +186,7 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
             umask=self.umask,
             log=self.log,
         )
+        lead_to_cut_off(ledger, job.name, self.task_id, self.umask, context, self.log)
         done = publication.complete(self._staged(written), metrics_in(self.metrics))
         confirm(publication.job, publication.release_id)
         if done.is_staged:

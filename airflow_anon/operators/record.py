@@ -14,6 +14,7 @@ from airflow.sdk.exceptions import AirflowRuntimeError
 from airflow_anon.observe.lineage import AttemptLineage
 from airflow_anon.observe.metrics import emit
 from airflow_anon.observe.recorded import recorded_in
+from airflow_anon.operators.cut_off_after_entry import lead_to_cut_off
 from airflow_anon.operators.outcome import refuse_mapped, skipped_from_outside, task_states
 from airflow_anon.operators.publish import job_with_output
 from airflow_anon.run import staging
@@ -144,6 +145,7 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
             raise AirflowSkipException("no attempt was made: the run was to check only")
         with ledger_errors():
             ledger = open_ledger(self.ledger)
+        lead_to_cut_off(ledger, job.name, self.tasks[-1], self.umask, context, self.log)
         entry = self._ended(ledger, job, states, context)
         if states[self.tasks[-1]] != "success":
             self.recorded = recorded_in(ledger, entry)
