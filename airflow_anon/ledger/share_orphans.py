@@ -96,6 +96,23 @@ def unknown_releases(ledger: Ledger) -> list[Orphan]:
     return unknown
 
 
+def releases_of(share: str, job: str) -> set[str]:
+    """Return the ids of the releases of a job in a share, whether or not the ledger knows them.
+
+    Raises
+    ------
+    LedgerError
+        The share cannot be read.
+    """
+    if is_in_store(share):
+        return {release_id for name, release_id in _releases(share) if name == job}
+    folder = Path(share) / job
+    try:
+        return {release.name for release in folder.iterdir() if _is_release(release)} if folder.is_dir() else set()
+    except OSError as problem:
+        raise LedgerError(f"share {share}: cannot be read ({problem.strerror})") from None
+
+
 def _without_entry(present: Collection[tuple[str, str]], ledger: Ledger) -> list[Orphan]:
     """Return the releases, found in a share before, that have neither an entry nor a pending publication."""
     entries = {(entry.job, str(entry.release_id)) for entry in ledger.entries() if entry.outcome == "released"}

@@ -17,6 +17,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_anon.expectations.linked_release import stacked_release
 from airflow_anon.publication.errors import ledger_errors, table_errors
+from airflow_anon.publication.new_ledger import refuse_new_ledger_of_table
 from airflow_anon.share.made_table import read_made
 from airflow_anon.share.sql_comments import Comments
 from airflow_anon.share.sql_content import content_of, salt_of
@@ -67,6 +68,8 @@ class JobTable:
         AirflowFailException
             It has releases of another job; or it is in the SQLite file of the ledger: SQLite locks whole files, and
             both need a lock.
+        AirflowException
+            It has releases, and the ledger has none of the job.
         """
         if self.job.output.conn_id is None:
             return
@@ -80,6 +83,9 @@ class JobTable:
                     f"{self.job.output.conn_id!r}, into which releases are loaded; use a separate file for the ledger"
                 )
             share.refuse_other_job()
+            newest = share.newest()
+        if newest is not None:
+            refuse_new_ledger_of_table(self.job.output.table, newest, self.ledger, self.job.name)
 
     def gets(self, entry: Entry | None) -> bool:
         """Whether the table of the job is to have the release.

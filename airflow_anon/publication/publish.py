@@ -22,6 +22,7 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowFailExc
 from airflow_anon.ledger.released_places import places_of
 from airflow_anon.publication.errors import ledger_errors
 from airflow_anon.publication.job_table import JobTable
+from airflow_anon.publication.new_ledger import refuse_new_ledger
 from airflow_anon.publication.one_release import OneRelease
 from airflow_anon.publication.pending_row import PendingRow, absolute
 from airflow_anon.publication.places import Share, refuse_unmounted, shares_of
@@ -79,6 +80,7 @@ class Publication(OneRelease):
             return self._table_alone(staged, dict(metrics), entry)
         share, *further = shares_of(self.job, self.umask, self.ledger, staged.folder.parent)
         refuse_unmounted([share, *further], self.ledger, self.job.name)
+        refuse_new_ledger([share, *further], self.ledger, self.job.name)
         for one in further:
             # whoever takes the release back looks there, and what cannot be used ends the try before anything is there
             one.prepare()
