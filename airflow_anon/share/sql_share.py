@@ -23,7 +23,7 @@ from airflow_anon.share.sql_databases import TRANSACTIONAL_DDL, refuse_database
 from airflow_anon.share.sql_grants import close_to_others, refuse_other_owner
 from airflow_anon.share.sql_load import load, plain_schema, refuse_unfit_values
 from airflow_anon.share.sql_obstacles import refuse_obstacles, refuse_other_records
-from airflow_anon.share.sql_statistics import forget_statistics
+from airflow_anon.share.sql_statistics import collect_anew, forget_statistics
 from airflow_anon.share.sql_types import sql_columns
 from airflow_anon.share.sql_views import TableViews
 from airflow_anon.share.switch_by_rows import admit_alone, prepare_target, refuse_open, replace_rows
@@ -257,6 +257,7 @@ class SqlShare:
             connection.execute(sa.delete(sa.table(self.name, schema=self.schema)))
             refuse_other_records(connection, self.name, self.schema, 0)
             forget_statistics(connection, self.name, self.schema)
+        collect_anew(self.engine, self.name, self.schema)
         return True
 
     def remove_leftovers(self, release_id: str) -> None:

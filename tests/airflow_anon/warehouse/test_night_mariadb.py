@@ -24,6 +24,7 @@ from airflow_anon.operators.validate import ValidateReleaseOperator
 from airflow_anon.publication.settle import remove_leftovers, settle
 from airflow_anon.run.check_table import check_job
 from airflow_anon.run.release_id import release_id
+from airflow_anon.share import sql_statistics
 from airflow_anon.share.sql_share import SqlShare
 from airflow_anon.transport.connection import hook_of
 from engine import load_job
@@ -653,6 +654,34 @@ def test_a_recalled_release_leaves_an_empty_table(world):
     (entry,) = open_ledger().entries()
     assert share.empty(entry.release_id, entry.manifest_sha256)
     assert world.held()[2] == 0
+
+
+def kept(world):
+    """Give the values of columns of the share's table that are in the statistics of the server."""
+    asked = "SELECT column_name, min_value, max_value FROM mysql.column_stats WHERE db_name = '{}' ORDER BY 1"
+    return [row for row in world.run(asked.format(world.shared)) if row[1:] != (None, None)]
+
+
+def test_statistics_tell_nothing_of_a_recalled_release(world, caplog):
+    """Somebody had them collected; DELETE leaves the least and the greatest value of each column."""
+    world.night()
+    world.run(f"ANALYZE TABLE {world.shared}.stays PERSISTENT FOR ALL")
+    assert kept(world)
+    (entry,) = open_ledger().entries()
+    share = SqlShare(hook_of(CONNECTION), f"{world.shared}.stays", made_inside=True)
+    assert share.empty(entry.release_id, entry.manifest_sha256)
+    assert kept(world) == []
+    assert "column_stats" not in caplog.text
+
+
+def test_where_statistics_cannot_be_taken_away_a_warning_says_so(world, caplog, monkeypatch):
+    world.night()
+    (entry,) = open_ledger().entries()
+    share = SqlShare(hook_of(CONNECTION), f"{world.shared}.stays", made_inside=True)
+    monkeypatch.setattr(sql_statistics, "_ANALYZE", "ANALYZE TABLE no_such.{}")
+    assert share.empty(entry.release_id, entry.manifest_sha256)
+    assert world.run(f"SELECT count(*) FROM {world.shared}.stays") == [(0,)]
+    assert "mysql.column_stats may still have values" in caplog.text
 
 
 @pytest.mark.thorough
