@@ -80,12 +80,14 @@ def prepare(folder: Path, base: Path) -> None:
     Raises
     ------
     UnsafeStagingError
-        A folder of the path, from `base` on, is a link, belongs to somebody else, or is accessible to others.
+        A folder of the path, from `base` on, is a link, belongs to somebody else, or is accessible to others; or the
+        umask leaves the owner of a new one without access.
     """
     base.parent.mkdir(parents=True, exist_ok=True)
     for level in [base, *_levels(folder, base)]:
         with contextlib.suppress(FileExistsError):
             level.mkdir(mode=0o700)
+            _check_umask(level)
         _check_ours(level)
         _check_private(level)
     for leftover in folder.iterdir():
@@ -173,6 +175,18 @@ def _check_ours(folder: Path) -> None:
             f"staging folder {folder}: must be a folder of user {os.geteuid()} and no link; remove what is there, or "
             f"set {ENVIRONMENT} to another place"
         )
+
+
+def _check_umask(made: Path) -> None:
+    """Refuse a umask that takes the rights of the owner, by a folder that was just made, which goes: files would too."""
+    mode = stat.S_IMODE(made.lstat().st_mode)
+    if mode & stat.S_IRWXU == stat.S_IRWXU:
+        return
+    made.rmdir()
+    raise UnsafeStagingError(
+        f"staging folder {made}: was made with mode {mode:04o}, as the umask of the worker takes rights of its own user, "
+        "who could read nothing of what is staged; set the umask to 0077, or to 0022"
+    )
 
 
 def _check_private(folder: Path) -> None:

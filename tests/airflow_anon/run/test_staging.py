@@ -143,3 +143,18 @@ def test_the_base_comes_from_argument_then_environment_then_temporary_folder(mon
 def test_a_base_without_file_modes_or_a_fixed_place_is_refused(configured):
     with pytest.raises(UnsafeStagingError, match="must be an absolute path"):
         base_folder(configured)
+
+
+@pytest.mark.parametrize("taken", [0o777, 0o277])
+def test_a_umask_that_takes_the_rights_of_the_owner_is_told(base, folder, taken):
+    """No file that is staged could be read again; root could, so the mode is looked at, and nothing is left of it."""
+    base.mkdir(mode=0o700)
+    before = os.umask(taken)
+    try:
+        with pytest.raises(UnsafeStagingError, match="the umask of the worker takes rights.*set the umask to 0077"):
+            prepare(folder, base)
+    finally:
+        os.umask(before)
+    assert list(base.iterdir()) == []
+    prepare(folder, base)
+    assert mode(folder) == 0o700
