@@ -58,13 +58,16 @@ def lead_to_cut_off(ledger: Ledger, job: str, publish: str, umask: int, context:
 def _is_behind(ledger: Ledger, entry: Entry, document: Mapping[str, Any]) -> bool:
     """Whether a share still leads readers to the release of before, and none to another one."""
     from airflow_anon.ledger.delivery import link_of  # noqa: PLC0415 (heavy imports belong into execute)
+    from airflow_anon.ledger.expected_file import MATCHES, MISSING  # noqa: PLC0415
     from airflow_anon.ledger.released_places import places_of  # noqa: PLC0415
     from airflow_anon.transport.address import parent_of  # noqa: PLC0415
 
-    named = [link_of(parent_of(place)).named for place in places_of(document.get("publication"))]
+    links = [link_of(parent_of(place)) for place in places_of(document.get("publication"))]
+    named = {link.named for link in links}
     before = ledger.current_before(entry)
     allowed = {entry.release_id, None if before is None else before.release_id}
-    return set(named) <= allowed and set(named) != {entry.release_id} and bool(named)
+    is_known = bool(links) and all(link.state in (MATCHES, MISSING) for link in links)
+    return is_known and named <= allowed and named != {entry.release_id}
 
 
 def _was_cut_off(entry: Entry, document: Mapping[str, Any], publish: str, context: Context) -> bool:

@@ -241,7 +241,8 @@ def _lead(place: str, ledger: Ledger, umask: int) -> None:
     with ledger_errors():
         if ledger.withdrawal(share.name, release_id) is not None:
             return
-    if share.published(release_id) is None:
+    # of a share that is not mounted nobody is to blame, and a retry may find it
+    if not share.holds(release_id) or share.published(release_id) is None:
         raise AirflowFailException(
             f"release {release_id} of {share.name}: has its entry in the ledger and is no longer in the share; "
             f"find out who changed the share, and trigger a new run"

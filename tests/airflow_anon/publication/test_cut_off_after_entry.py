@@ -8,6 +8,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from airflow.providers.common.compat.sdk import AirflowException
 from airflow.sdk import DagRunState
 from airflow.sdk.exceptions import AirflowRuntimeError, ErrorType
 from airflow.sdk.execution_time.comms import ErrorResponse
@@ -99,3 +100,17 @@ def test_where_airflow_does_not_answer_the_night_goes_on(world, monkeypatch, cap
     assert night(world, problem)["link"] == "changed"
     assert "is not known, or not mended" in capfd.readouterr().out
     assert named(world) == release_id(run_context(3))
+
+
+def test_a_share_that_is_not_mounted_is_asked_of_nobody(world, monkeypatch):
+    """The first release has none before it: a folder that is not there is not taken for a link that was not made."""
+    (world.folder / "share").rename(world.folder / "away")
+    with pytest.raises(AirflowException, match="mount the share"):
+        night(world, AssertionError("Airflow was asked"))
+    (world.folder / "away").rename(world.folder / "share")
+    cut_off(world, monkeypatch, FolderShare, "make_current")
+    (world.folder / "share").rename(world.folder / "away")
+    with pytest.raises(AirflowException, match="the share must be mounted"):
+        world.record()
+    (world.folder / "away").rename(world.folder / "share")
+    assert world.record() == "released"
