@@ -8,8 +8,13 @@ suppressed records included. With all digits the number of records and the risk 
 release left out, and how many classes of one record there are. So
 
 - risks, losses and areas have three significant digits, two below 10,000 records;
-- the number of records has two significant digits, and is null below 1,000;
-- the number of policies looked at, which depends on the cells, has two significant digits.
+- the number of records is rounded down to two significant digits, and is null below 1,000;
+- the number of policies looked at, which depends on the cells, has two significant digits;
+- marketer risks without a population are those of a table of fewer records with the same groups, 1 at most.
+
+Such a risk is a whole number of groups divided by the number of records. Rounded, each of hundreds of them rules out the
+numbers for which no whole number of groups would have it, and one was left for most tables below 1,000 records. So all
+of them have the same divisor, `divisor_told`, which is the same for many numbers of records: a risk is never told too small.
 
 Hundreds of figures still narrow down who knows nearly all cells of the source: a frontier is for custodians, who have
 the source, and not for those who receive releases (docs/threat-model.md).
@@ -21,10 +26,14 @@ from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
 from engine.frontiers.document import FrontierReport
+from engine.job.frontier_measures import USUAL_RISK
 
 FEWEST_TOLD = 1_000
+_STEP = 20
+"""Of numbers of records below that: as many lead to the same figures. Below it every such risk is 1."""
 MANY = 10_000
 MOST_DIGITS = 3
+_SUMMED = 13
 _FIGURES = frozenset({"risk", "utility_loss", "normalized_risk", "normalized_utility_loss"})
 _T = TypeVar("_T")
 
@@ -33,8 +42,11 @@ def published(report: FrontierReport) -> FrontierReport:
     """Return the report of a frontier with the digits that may leave the search; it is given with all of them."""
     rows = cast("int", report["rows"])
     digits = 3 if rows >= MANY else 2
-    rounded = _rounded(report, digits)
-    rounded["rows"] = int(significant(rows, 2)) if rows >= FEWEST_TOLD else None
+    divisor = divisor_told(rows)
+    # beside a population a risk is divided by people, and the greatest one is 1 divided by the records of one group
+    counts_groups = report["population_rows"] is None and report["settings"].get("risk", USUAL_RISK) == "marketer"
+    rounded = _rounded(report, digits, rows / divisor if counts_groups else 1.0)
+    rounded["rows"] = divisor if rows >= FEWEST_TOLD else None
     rounded["visited"] = int(significant(report["visited"], 2))
     rounded["area"] = significant(report["area"], digits)
     rounded["area_after"] = [
@@ -49,18 +61,31 @@ def records_text(report: Mapping[str, Any]) -> str:
     return f"fewer than {FEWEST_TOLD:,} records" if rows is None else f"about {rows:,} records"
 
 
-def _rounded(part: _T, digits: int) -> _T:
-    """Return a part of a report in which each figure of a policy has so many significant digits."""
+def divisor_told(records: int) -> int:
+    """Return the number of records that risks are told by: not above their own, and the same for many numbers."""
+    step = 10 ** (len(str(records)) - 2) if records >= FEWEST_TOLD else _STEP
+    return max(1, records // step * step)
+
+
+def _rounded(part: _T, digits: int, times: float) -> _T:
+    """Return a part of a report in which each figure of a policy has so many significant digits.
+
+    Parameters
+    ----------
+    times : float
+        What risks are multiplied by first, at least 1.
+    """
     if isinstance(part, Mapping):
         told = {
-            name: significant(value, digits)
+            # a number of groups times the same is the same only but for its last digits
+            name: significant(significant(min(1.0, value * times), _SUMMED) if name == "risk" else value, digits)
             if name in _FIGURES and isinstance(value, float)
-            else _rounded(value, digits)
+            else _rounded(value, digits, times)
             for name, value in part.items()
         }
         return cast("_T", told)
     if isinstance(part, list):
-        return cast("_T", [_rounded(one, digits) for one in part])
+        return cast("_T", [_rounded(one, digits, times) for one in part])
     return part
 
 
