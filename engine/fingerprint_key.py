@@ -1,7 +1,8 @@
 """The secret key of fingerprints: its id, and the keys for one purpose each that are derived from it.
 
-Under them are the fingerprints of sources and the digests of hierarchies. All of them state the id, so that an auditor
-can tell that they are under one key, and that two of two keys are not compared.
+Under them are the fingerprints of sources, the digests of hierarchies, and the seeds of what is measured of a release's
+usefulness. Fingerprints and digests state the id, so that an auditor can tell that they are under one key, and that two
+of two keys are not compared.
 """
 
 from __future__ import annotations

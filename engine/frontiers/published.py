@@ -12,9 +12,9 @@ release left out, and how many classes of one record there are. So
 - the number of policies looked at, which depends on the cells, has two significant digits;
 - marketer risks without a population are those of a table of fewer records with the same groups, 1 at most.
 
-Such a risk is a whole number of groups divided by the number of records. Rounded, each of hundreds of them rules out the
-numbers for which no whole number of groups would have it, and one was left for most tables below 1,000 records. So all
-of them have the same divisor, `divisor_told`, which is the same for many numbers of records: a risk is never told too small.
+Such a risk is a whole number of groups divided by the number of records. Rounded, each of hundreds of them rules out
+the numbers for which no whole number of groups would have it, and one was left for most tables below 1,000 records. So
+all of them have one divisor, `divisor_told`, which many numbers of records share: a risk is never told too small.
 
 Hundreds of figures still narrow down who knows nearly all cells of the source: a frontier is for custodians, who have
 the source, and not for those who receive releases (docs/threat-model.md).

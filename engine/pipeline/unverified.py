@@ -22,6 +22,7 @@ from engine.backends.backend import Backend
 from engine.backends.warehouse import Warehouse
 from engine.codebook.annotated import Annotations
 from engine.errors import NoSolution
+from engine.fingerprint_key import FingerprintKey
 from engine.frontiers.document import Choice
 from engine.job.counting import Counted, count, persons_inside
 from engine.job.job import Job
@@ -142,6 +143,7 @@ def unverified_output(
             said = Annotations(job=job, levels=levels, release_id=given.release_id, day=day)
             table = written(job, shown.records, transformation, data, said)
     useful = None
+    fingerprints = given.secrets.fingerprints
     if job.usefulness is not None and transformation is not None:
         with watch.step("usefulness"):
             useful = usefulness(
@@ -153,6 +155,7 @@ def unverified_output(
                 dropped=outcome.form == "drop",
                 # where the records left out are too few to be told, as if there had been none
                 restricted=few.left_out,
+                key=None if fingerprints is None else FingerprintKey(fingerprints).derived("usefulness"),
             )
     return output._replace(
         table=table,

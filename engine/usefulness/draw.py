@@ -1,9 +1,9 @@
 """Which records the models see, and in which order: by what the records hold, wherever they stand in the source.
 
-In: the records, each with what becomes of it, and a seed. Out: those that are drawn. Each record has a hash of its
-values, of its labels in the release and of how many equal ones came before; records are drawn by the smallest hashes
-and come in their order. Equal records are told apart by nothing that a model sees, so the same records in another order
-have the same figures. A record more or less changes the draw by one record at most.
+In: the records, each with what becomes of it, and keyed hashes. Out: those that are drawn, and a hash of all. Each
+record has a hash of its values, of its labels in the release and of how many equal ones came before; records are drawn
+by the smallest hashes and come in their order. Equal records are told apart by nothing that a model sees, so the same
+records in another order have the same figures. A record more or less changes the draw by one record at most.
 
 Where persons are counted each has a hash of its own, whatever its records are: persons are drawn and ordered by it, and
 of each the record is taken whose hash together with it is the smallest. How many records somebody has changes neither
@@ -33,7 +33,7 @@ _SECOND = np.uint64(0x94D049BB133111EB)
 
 
 class SeededHashes:
-    """Hashes of single values under a seed."""
+    """Hashes of single values under a seed of up to 64 bits."""
 
     def __init__(self, seed: int) -> None:
         self._key = seed.to_bytes(8, "big")
@@ -85,7 +85,13 @@ def draw(
             found = _mixed(found, _of_column(one.others.column(reading.name), reading, hashes))
         parts.append(found[~one.suppressed] if restricted else found)
     of_records = np.concatenate(parts)
-    return _smallest(_told_apart(of_records), most) if persons is None else one_of_each(of_records, persons, most)
+    if persons is None:
+        return _smallest(_told_apart(of_records), most)._replace(content=_content(of_records))
+    return one_of_each(of_records, persons, most)._replace(content=_content(_mixed(of_records, persons)))
+
+
+def _content(of_records: NDArray[np.uint64]) -> bytes:
+    return hashlib.sha256(np.sort(of_records).astype("<u8").tobytes()).digest()
 
 
 def one_of_each(of_records: NDArray[np.uint64], persons: NDArray[np.uint64], most: int) -> Drawn:

@@ -8,6 +8,7 @@ also read for whose the records are that the file shows.
 
 from __future__ import annotations
 
+import hmac
 import secrets
 from typing import Any
 
@@ -70,6 +71,20 @@ def new_seed() -> int:
     return secrets.randbits(_SEED_BITS)
 
 
+def kept_seed(key: bytes, content: bytes = b"", bits: int = _SEED_BITS) -> int:
+    """Return a seed of so many bits that nobody knows without the key, and that is the same for the same records.
+
+    Fresh seeds for each night would wear off: the mean over the nights of one table comes near to what is expected of
+    its records, which is another for each candidate.
+
+    Parameters
+    ----------
+    content : bytes, optional
+        Hash of the records.
+    """
+    return int.from_bytes(hmac.digest(key, b"usefulness " + content, "sha256")[: bits // 8], "big")
+
+
 def usefulness(
     job: Job,
     settings: UsefulnessSettings,
@@ -79,6 +94,7 @@ def usefulness(
     *,
     dropped: bool,
     restricted: bool,
+    key: bytes | None = None,
 ) -> Usefulness:
     """Measure what of the source is found again in a release.
 
@@ -92,6 +108,8 @@ def usefulness(
         They are left out of the file.
     restricted : bool
         They are too few to be told: the source is taken without them, as it always is with a subject.
+    key : bytes, optional
+        A secret that stays from run to run: then the same records have the same figures in each of them.
     """
     hierarchies = counted.table.hierarchies
     # a column may make classes and be compared, or be predicted and be compared
@@ -101,7 +119,7 @@ def usefulness(
     targets = [_reading(job, name) for name in settings.targets]
     drawn, seed = None, new_seed()
     if targets:
-        hashes = SeededHashes(seed)
+        hashes = SeededHashes(seed if key is None else kept_seed(key, bits=64))
         drawn = draw(
             transformation,
             counted.records,
@@ -112,6 +130,8 @@ def usefulness(
             restricted=restricted,
             persons=None if persons is None else hashes.of(persons.names)[persons.codes],
         )
+        # folds and models are others with each record that is another
+        seed = seed if key is None else kept_seed(key, drawn.content)
     kept = [a for a, name in enumerate(counted.table.attributes) if persons is not None and name in settings.columns]
     read = read_beside(
         transformation,

@@ -68,10 +68,13 @@ class Drawn(NamedTuple):
     chosen : bool, shape (records that are taken,)
     order : int64, shape (drawn,)
         Places among the drawn records, in the order in which the models see them.
+    content : bytes
+        Hash of all records that are taken, in whatever order.
     """
 
     chosen: NDArray[np.bool_]
     order: NDArray[np.int64]
+    content: bytes = b""
 
 
 @dataclass

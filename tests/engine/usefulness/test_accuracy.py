@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from engine import InvalidJob, run
 from engine.usefulness import measure
 from engine.usefulness.draw import draw
-from engine.usefulness.measure import FEWEST_OF_CLASS, MOST_CLASSES, classes_of, new_seed
+from engine.usefulness.measure import FEWEST_OF_CLASS, MOST_CLASSES, classes_of, kept_seed, new_seed
 from engine.usefulness.published import share_places
 from tests.engine.usefulness.conftest import SEED
 from tests.engine.usefulness.stays import job, stays
@@ -130,6 +131,37 @@ def test_who_knows_all_other_records_cannot_train_the_models_again(sklearn, monk
     told = {figures(43) for _ in range(2)}
     assert len(told) == 2
     assert told.isdisjoint(known.values())
+
+
+def test_many_nights_of_one_table_tell_no_more_than_one(sklearn, monkeypatch):
+    """Else their mean comes near to what is expected of the table, which is another for each value of a last record.
+
+    Without a key each night has other figures; under one the figures are those of the records, in whatever order.
+    """
+    monkeypatch.setattr(measure, "new_seed", new_seed)
+    table, asked = stays(400), {**ASKED, "records": 200}
+
+    def figures(source, key, asked=asked):
+        (target,) = run(job(asked), source, fingerprint_key=key).report["usefulness"]["targets"]
+        return json.dumps(target["models"])
+
+    nights = [table.take(np.random.default_rng(night).permutation(400)) for night in range(3)]
+    key, other = b"k" * 32, b"l" * 32
+    (always,) = {figures(night, key) for night in nights}
+    assert len({figures(night, None) for night in nights}) == len(nights)
+    assert figures(table, other) != always
+    # one age that is another changes folds and trees of all, also behind a label that stays
+    assert table["age"][0].as_py() % 10 != 9
+    changed = table.set_column(0, "age", [[table["age"][0].as_py() + 1, *table["age"].to_pylist()[1:]]])
+    everybody = {**ASKED, "records": 400}
+    assert figures(changed, key, everybody) != figures(table, key, everybody)
+
+
+def test_who_lacks_the_key_does_not_know_the_seed():
+    """It has no part of the key or of the records alone."""
+    keys, contents = [bytes([one]) * 32 for one in range(20)], [bytes([one]) * 32 for one in range(20)]
+    assert len({kept_seed(key, content) for key in keys for content in contents}) == 400
+    assert all(0 <= kept_seed(key) < 2**32 for key in keys)
 
 
 def test_without_scikit_learn_the_extra_is_named_before_anything_is_read(monkeypatch):
