@@ -39,6 +39,15 @@ _OF_EACH_RUN = (
     "choice.met",
 )
 """Figures that each run has: one that is null is withheld, and `withheld` names it."""
+_OF_SERIES = (
+    "smallest_trace",
+    "suppressed_share",
+    "held_back_share",
+    "covered_share",
+    "kept_share",
+    "below_share",
+)
+"""Those that each release of a series with records in it has."""
 _RANKED = "solution.ranked_losses"
 _TOGETHER = (
     ("persons", "persons_suppressed_share"),
@@ -148,7 +157,9 @@ def _of_withheld(job: Job, report: Mapping[str, Any]) -> Iterator[str]:
 def _named(job: Job, report: Mapping[str, Any]) -> tuple[set[str], set[str]]:
     """Return which figures that are null `withheld` must name, and which it must not: those that such a run has not."""
     if job.series is not None:
-        return set(), set()
+        # each release with a record in it has these figures
+        null = {f"series.{key}" for key in _OF_SERIES if report["series"].get(key, 0) is None}
+        return null if report["released"] else set(), set()
     choice = report.get("choice")
     hides = report["solution"]["suppressed"] is None or "below" in report["suppressed_class"]
     null = {name for name in OF_PROOF if _at(report, name) is None}
@@ -201,6 +212,12 @@ def _of_proof(job: Job, report: Mapping[str, Any]) -> Iterator[str]:
     if not optimal:
         hidden = hides or job.policy is not None or job.is_private
         yield from (f"solution.{key}" for key in ("lower_bound", "gap") if hidden and solution[key] is not None)
+        loss = solution["information_loss"]
+        # both are rounded, and the bound down
+        if bound is not None and (bound < 0 or (loss is not None and bound > loss)):
+            yield "solution.lower_bound"
+        if gap is not None and not 0 <= gap <= 1:
+            yield "solution.gap"
         return
     if bound != solution["information_loss"]:
         yield "solution.lower_bound"

@@ -47,6 +47,9 @@ def other_figures(
     assert job.series is not None  # noqa: S101 (the caller has asked)
     if job.series.departures == "keep" and not _is_kept_share(stated.get("kept_share"), shares, released, job):
         yield "kept_share"
+    below = int(counts[counts < job.minimum_persons].sum())
+    if job.series.departures == "report" and not _is_below_share(stated, below, shares, released, job):
+        yield "below_share"
 
 
 def _known(job: Job, evidence: SeriesEvidence, released: PersonsReleased) -> Iterator[tuple[str, Any]]:
@@ -108,6 +111,26 @@ def _is_kept_share(stated: Any, shares: list[Any], released: PersonsReleased, jo
         few_out = shares == [None] * len(shares) and int((~released.inside).sum()) < _smallest(job)
         return few_out or _are_withheld(shares, released) or round(share * released.inside.size) < job.minimum_persons
     return is_number(stated) and abs(stated - share) <= _ROUNDED * share + 1e-9
+
+
+def _is_below_share(
+    stated: Mapping[str, Any], below: int, shares: list[Any], released: PersonsReleased, job: Job
+) -> bool:
+    """Tell whether a share of who has a trace that fails a model is as it may be stated.
+
+    It is withheld where it is of few persons, or with all others where those left out are few. Of a job with other
+    models than k-anonymity, traces of `below` persons fail by their size, and others may fail too. Reports of earlier
+    versions lack it.
+    """
+    if "below_share" not in stated:
+        return True
+    told, exact = stated["below_share"], all(model.model == "k-anonymity" for model in job.privacy)
+    if told is None:
+        few = below < job.minimum_persons and (below > 0 or not exact)
+        return shares == [None] * len(shares) or few
+    share = below / max(1, released.inside.size)
+    least, most = share * (1 - _ROUNDED) - 1e-9, share * (1 + _ROUNDED) + 1e-9
+    return is_number(told) and least <= told <= (most if exact else 1.0)
 
 
 def _are_withheld(shares: list[Any], released: PersonsReleased) -> bool:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from engine import InvalidData, InvalidJob, NoSolution, VaultRefused, load_job, run, verify
 from engine.job.open_series import open_series, series_evidence
+from engine.pipeline.report_form import wrong_keys
 from engine.series.remembered import told_apart
 from tests.engine.series.nights import FIXED, in_file, job, movers, patients, stated, table
 from tests.profiles import examples
@@ -76,18 +77,63 @@ def test_what_departures_tell_is_measured_where_it_is_only_reported(nights):
             assert told is None if traces.smallest(remembered) < 3 else told == traces.smallest(remembered)
 
 
+@pytest.mark.parametrize("diversity", [None, 2])
+@pytest.mark.parametrize("told", [0.0, 0.5, 2.0, None, True])
+def test_another_share_of_traces_of_too_few_than_the_vaults_is_found(tmp_path, diversity, told):
+    """Four of a class left, of whom it is told: a smaller or larger share would make the release look otherwise."""
+    one = fixed(tmp_path, diversity=diversity, series={"departures": "report"}, k=5)
+    run(one, table=table(two_classes()))
+    people = {number: found for number, found in two_classes().items() if number not in {0, 2, 4, 6}}
+    result = run(one, table=table(people))
+    report = {**result.report, "series": {**result.report["series"]}}
+    assert report["series"]["below_share"] == pytest.approx(4 / 20)
+    evidence = series_evidence(one, report)
+
+    def wrong():
+        found = verify(result.table, one, report, source=table(people), series=evidence)
+        return [str(finding.message) for finding in found if not finding.holds]
+
+    assert not wrong()
+    report["series"]["below_share"] = told
+    # withheld it would be too: four are few; and others than those of too few may fail 2-diversity
+    holds = told is None or (told == 0.5 and diversity is not None)
+    assert wrong() == ([] if holds else ["the report gives another below_share"])
+
+
+def test_what_a_release_of_a_series_withholds_must_be_named(tmp_path):
+    one = fixed(tmp_path)
+    run(one, table=table(two_classes()))
+    people = two_classes() | {30: (30, 0, "a")}
+    published = run(one, table=table(people)).published
+    assert published["series"]["held_back_share"] is None
+    assert wrong_keys(one, published) == []
+    named = [name for name in published["withheld"] if name != "series.held_back_share"]
+    assert len(named) < len(published["withheld"])
+    assert wrong_keys(one, {**published, "withheld": named}) == ["withheld"]
+
+
+@pytest.mark.parametrize(("key", "value"), [("lower_bound", 0.9), ("lower_bound", -0.1), ("gap", 1.5), ("gap", -0.5)])
+def test_a_bound_above_the_loss_and_a_gap_beyond_its_ends_are_found(tmp_path, key, value):
+    one = fixed(tmp_path)
+    published = run(one, table=table(two_classes())).published
+    solution = {**published["solution"], "optimal": False, "lower_bound": 0.0, "gap": 1.0}
+    honest = {**published, "solution": solution, "search": {**published["search"], "proof": None}}
+    assert wrong_keys(one, honest) == []
+    assert wrong_keys(one, {**honest, "solution": {**solution, key: value}}) == [f"solution.{key}"]
+
+
 def two_classes():
     """Return people of two classes, which no level below the highest merges."""
     return {number: (30, number % 2 * 3, "abcd"[number % 4]) for number in range(24)}
 
 
-def fixed(folder, **changes):
+def fixed(folder, k=3, diversity=None, **changes):
     """Return a job that always keeps the two classes apart."""
-    found = job(folder, 3, **changes)
+    found = job(folder, k, diversity, **changes)
     attributes = dict(found.document()["attributes"])
     attributes["age"] |= {"minimum_level": 1, "maximum_level": 1}
     attributes["ward"] |= {"maximum_level": 0}
-    return job(folder, 3, attributes=attributes, **changes)
+    return job(folder, k, diversity, attributes=attributes, **changes)
 
 
 def test_covers_of_one_who_left_do_not_come_back(tmp_path):

@@ -169,6 +169,16 @@ def test_what_only_the_report_of_another_job_tells_is_found(release, key, value)
     assert failed(verify(table, job, {**report, key: None})) == []
 
 
+@pytest.mark.parametrize("place", ["solution", "utility"])
+def test_a_loss_that_nobody_can_recount_is_the_same_in_both_places(release, place):
+    """The loss that was searched for stands with the solution and with all measures."""
+    job, table, report = release
+    assert report["solution"]["information_loss"] == report["utility"]["loss"] > 0
+    changed = copy.deepcopy(report)
+    changed[place]["information_loss" if place == "solution" else "loss"] *= 0.5
+    assert failed(verify(table, job, changed)) == ["figures"]
+
+
 @pytest.mark.parametrize("columns", [None, [], ["age", "zip", "note", "diagnosis"], ["age", "zip", "diagnosis", 1]])
 def test_other_columns_than_those_of_the_file_are_found(release, columns):
     job, table, report = release
