@@ -41,11 +41,14 @@ class PersonsOut(NamedTuple):
         Of those, and of classes that joined them.
     further : int
         With rows beyond `max_rows`.
+    gone : int
+        In a series whose departures are covered, of remembered releases and not in the source any more.
     """
 
     suppressed: int
     in_all: int
     further: int
+    gone: int = 0
 
 
 def utility_figures(

@@ -60,6 +60,8 @@ class Night(NamedTuple):
         Persons of tonight's source who are not.
     evidence : SeriesEvidence
         What shows that the promise is kept.
+    gone : int
+        Persons of remembered releases who are neither in tonight's source nor released; 0 where nobody covers them.
     """
 
     counted: Counted
@@ -68,6 +70,7 @@ class Night(NamedTuple):
     proposal: Proposal
     evidence: SeriesEvidence
     left_out: int
+    gone: int
 
 
 def with_gone(job: Job, source: Table, series: SeriesRun) -> Table:
@@ -183,6 +186,7 @@ def night_of(
         proposal,
         evidence_of(history, proposal, series.key),
         _left_out(persons, found),
+        found.figures.gone if settings.departures != "report" else 0,
     )
 
 
@@ -248,6 +252,7 @@ def _night_of_cohorts(
         proposal,
         evidence_of(history, proposal, series.key),
         _left_out(persons, found),
+        found.figures.gone if settings.departures != "report" else 0,
     )
 
 

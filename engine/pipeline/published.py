@@ -179,7 +179,10 @@ def published(
     if "further_rows" in report and (hides or persons is None or _is_few(persons.further, smallest)):
         told["further_rows"] = {"left_out": None, "share": None}
     if "series" in report:
-        told["series"] = _series(job, report["series"], report["released"], digits[job.utility.reads], hides=hides)
+        few_gone = persons is not None and _is_few(persons.gone, job.minimum_persons)
+        told["series"] = _series(
+            job, report["series"], report["released"], digits[job.utility.reads], hides=hides, few_gone=few_gone
+        )
     told = _without_times(told) if job.is_private else told
     if "usefulness" in report:
         told["usefulness"] = usefulness_told(report["usefulness"], smallest)
@@ -222,22 +225,28 @@ def _search(report: Report, *, hides: bool) -> ReportedSearch:
     return {**found, "checked": next_power_of_ten(most), "proof": None if hides else found["proof"]}
 
 
-def _series(job: Job, series: SeriesStated, released: int, places: int | None, *, hides: bool) -> SeriesStated:
+def _series(
+    job: Job, series: SeriesStated, released: int, places: int | None, *, hides: bool, few_gone: bool
+) -> SeriesStated:
     """Return what the report says of a series: nothing that tells of fewer persons than a class must have.
 
     The persons of tonight's table follow from those in the file and the shares, so shares have two digits; where those
     who are not in the file are few, no share is told that has all persons as its divisor, which is each of them.
+
+    Who is gone and those who cover them are all who are missing of earlier releases, whose number the files tell: where
+    few are gone, how many cover them is not told either, nor a share of a small file that has them in its divisor.
     """
     shares = ("suppressed_share", "held_back_share", "covered_share", "kept_share", "below_share")
     persons = released + sum(_by_cause(series, released))
     # these are part of the divisor of each share, and follow from those of the other causes and the file
     one_is_few = _has_few_causes(job, series, released)
-    apart = one_is_few and released < FEWEST_BESIDE
+    apart = (one_is_few or few_gone) and released < FEWEST_BESIDE
     told: dict[str, Any] = {**series}
     for key in shares:
         share = told.get(key)
         if share is not None:
             few_of = hides or apart or _is_few(round(share * persons), job.minimum_persons)
+            few_of |= few_gone and key == "covered_share"
             told[key] = None if few_of else significant(share, 2)
     if (series["smallest_trace"] or 0) < job.minimum_persons:
         told["smallest_trace"] = None

@@ -124,7 +124,7 @@ def unverified_output(
     persons = persons_out(counted.table, outcome, 0 if read.further is None else read.further.persons)
     if night is not None and persons is not None:
         # each has one record
-        persons = persons._replace(in_all=night.left_out)
+        persons = persons._replace(in_all=night.left_out, gone=night.gone)
     few = few_hidden(job, stated, persons)
     measured = measured_on_file(job, counted.table, outcome) if any(few) else None
     output = Output(stated, read.lint, persons, measured, refusal)

@@ -61,6 +61,8 @@ class Figures(NamedTuple):
         Persons of the smallest group of equal traces.
     below : int
         Persons in groups that fail a model; 0 where departures are covered.
+    gone : int
+        Who is of a remembered release, and neither in the source any more nor released.
     """
 
     held_back: int
@@ -69,6 +71,7 @@ class Figures(NamedTuple):
     kept: int
     smallest: int | None
     below: int
+    gone: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +123,8 @@ def decided(
     tonight = _tonight(history, persons, at, size, compared, every=every, changes=changes)
     released, groups, failing = released_of(tonight, models, random, departures=departures)
     wanted, old, here = tonight.wanted >= 0, tonight.earlier > 0, ~tonight.gone
+    absent = np.ones(size, np.bool_)
+    absent[at] = False
     figures = Figures(
         int((here & wanted & ~released & ~old).sum()),
         int((here & wanted & ~released & old).sum()),
@@ -127,6 +132,7 @@ def decided(
         int((tonight.gone & released).sum()),
         int(groups.counts.min()) if groups.size else None,
         int(groups.counts[failing].sum()),
+        int((old & (absent | (tonight.gone & ~released))).sum()),
     )
     return Decided(released[at], places, figures)
 

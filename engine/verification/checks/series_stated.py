@@ -42,7 +42,7 @@ def other_figures(
     if stated.get("smallest_trace") not in [smallest, *([None] if (smallest or 0) < job.minimum_persons else [])]:
         yield "smallest_trace"
     shares = [stated.get(f"{cause}_share") for cause in ("suppressed", "held_back", "covered")]
-    if not _are_shares(shares, released, job):
+    if not _are_shares(shares, released, job, _gone(evidence, released)):
         yield "share of persons left out"
     assert job.series is not None  # noqa: S101 (the caller has asked)
     if job.series.departures == "keep" and not _is_kept_share(stated.get("kept_share"), shares, released, job):
@@ -81,10 +81,20 @@ def _levels_changed(evidence: SeriesEvidence) -> dict[str, dict[str, int]] | Non
     }
 
 
-def _are_shares(shares: list[Any], released: PersonsReleased, job: Job) -> bool:
+def _gone(evidence: SeriesEvidence, released: PersonsReleased) -> int:
+    """Count the persons of remembered releases who are neither in the source nor released."""
+    there = np.zeros(evidence.ids.shape[0], np.bool_)
+    for release in evidence.releases:
+        there[: release.classes.size] |= release.classes >= 0
+    there[released.places[released.places >= 0]] = False
+    return int(there.sum())
+
+
+def _are_shares(shares: list[Any], released: PersonsReleased, job: Job, gone: int) -> bool:
     """Tell whether shares of persons who are not in the release add up; those withheld are of few persons each.
 
-    Of a small file all are withheld where one may be of few.
+    Of a small file all are withheld where one may be of few. That of covers, the last one, is withheld where few are
+    gone, however many cover them.
     """
     if _are_withheld(shares, released):
         return True
@@ -92,11 +102,12 @@ def _are_shares(shares: list[Any], released: PersonsReleased, job: Job) -> bool:
     withheld = shares.count(None)
     left_out, total = float(np.mean(~released.inside)) if released.inside.size else 0.0, sum(known)
     most = withheld * (_smallest(job) - 1) / max(1, released.inside.size)
+    any_covers = shares[-1] is None and 0 < gone < job.minimum_persons
     return (
         len(known) + withheld == len(shares)
         and min(known, default=0.0) >= 0
         and total <= left_out * (1 + _ROUNDED) + 1e-9
-        and total + most >= left_out * (1 - _ROUNDED) - 1e-9
+        and (any_covers or total + most >= left_out * (1 - _ROUNDED) - 1e-9)
     )
 
 

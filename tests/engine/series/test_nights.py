@@ -707,3 +707,43 @@ def test_nobody_is_in_a_trace_below_k_where_levels_rise(nights, diversity, stays
             assert diversity is None or traces.fewest_values(seen[-MEMORY:]) >= diversity
             rose = result.report["series"]["raised"]
             assert not rose["levels"] or result.report["series"]["held_back_share"] == 0
+
+
+def two_wards(number):
+    """Give people of two wards, so many in each, of four diagnoses."""
+    return {one: (30, one % 2 * 3, "abcd"[one // 2 % 4]) for one in range(2 * number)}
+
+
+@pytest.mark.parametrize(("number", "departures"), [(40, "cover"), (600, "cover"), (40, "keep")])
+def test_how_few_left_is_not_told_by_how_many_cover_them(tmp_path, number, departures):
+    """All who vanished are gone or cover: ten, so a number of covers would tell whether two, three or four left."""
+    told, exact = [], set()
+    for leavers in [(0, 1), (0, 1, 2), (0, 1, 2, 3), (0, 2, 4, 1)]:
+        folder = tmp_path / str(leavers)
+        folder.mkdir()
+        one = fixed(folder, k=5, series={"departures": departures, "max_nights": 1} if departures == "keep" else {})
+        run(one, table=table(two_wards(number)))
+        people = {key: found for key, found in two_wards(number).items() if key not in leavers}
+        if departures == "keep":
+            run(one, table=table(people))
+        result = run(one, table=table(people))
+        assert result.report["released"] == 2 * number - 10
+        exact.add((result.report["series"]["covered_share"], len(leavers)))
+        published = result.published["series"]
+        told.append({key: value for key, value in published.items() if key != "release_id"})
+        evidence = series_evidence(one, result.published)
+        found = verify(result.table, one, result.published, source=table(people), series=evidence)
+        assert all(finding.holds for finding in found)
+        assert wrong_keys(one, result.published) == []
+        assert "series.covered_share" in result.published["withheld"]
+    assert len(exact) == 3
+    assert told == [told[0]] * len(told)
+    assert told[0]["covered_share"] is None
+
+
+def test_how_many_cover_is_told_where_enough_left(tmp_path):
+    one = fixed(tmp_path, k=5)
+    run(one, table=table(two_wards(600)))
+    # five of one ward, and four of the other, whom one covers; then covers are few
+    people = {key: found for key, found in two_wards(600).items() if key not in {0, 2, 4, 6, 8}}
+    assert run(one, table=table(people)).published["series"]["covered_share"] == 0.0
