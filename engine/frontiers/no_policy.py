@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from engine.frontiers.compare.rule import Candidate, Reference, dominates
 from engine.frontiers.document import Tried
-from engine.frontiers.published import digits_of_source, next_power_of_ten, significant
+from engine.frontiers.published import MOST_DIGITS, digits_of_source, next_power_of_ten, significant
 from engine.job.frontier_settings import Rule
 
 FEWEST_RECORDS = 100
@@ -59,7 +59,7 @@ def _near(
         parts.append(f"{_number(within)} of {number} policies have a risk of at most {maximum_risk:g}{least_text}")
     if dominated is not None:
         better = sum(dominates(candidate, dominated) for candidate in candidates)
-        risk_text = _risk(", of risk about {}", dominated.risk, records)
+        risk_text = _share(dominated.risk, records)
         parts.append(f"{_number(better)} of {number} dominate Safe Harbor{risk_text}")
     return "; ".join(parts)
 
@@ -69,6 +69,15 @@ def _number(policies: int) -> str:
     return f"up to {next_power_of_ten(policies):,}" if policies else "none"
 
 
+def _share(risk: float, records: int) -> str:
+    """Say a risk of several groups, of which one record more makes one more: in steps of ten times as much."""
+    if records < FEWEST_RECORDS:
+        return ""
+    places = min(len(str(records)) - 2, MOST_DIGITS)
+    told = round(risk, places)
+    return f", of risk about {told:g}" if told else f", of risk below {10**-places:g}"
+
+
 def _risk(text: str, risk: float, records: int) -> str:
-    """Say a risk of the source, of few records not at all."""
+    """Say the risk of one group of all records, of few records not at all."""
     return text.format(f"{significant(risk, digits_of_source(records)):g}") if records >= FEWEST_RECORDS else ""

@@ -47,3 +47,23 @@ def test_the_least_risk_is_told_as_closely_as_any_figure_of_the_source(kept, lea
     found = re.search(r"the least risk is about (\S+);", text)
     assert (found and found[1]) == least
     assert "none of up to 10 policies have a risk of at most 1e-06" in text
+
+
+@pytest.mark.parametrize(("kept", "least"), [(310, "below 0.1"), (2_500, "below 0.01")])
+def test_the_risk_of_safe_harbor_tells_not_how_many_groups_few_make(kept, least):
+    """A record more can make a group more: with one digit the risk told three groups of who is left out from one."""
+    draw = random.Random(kept)
+    people = [draw.choice(MOST) for _ in range(kept)]
+    job = job_of(
+        privacy=[{"model": "k-anonymity", "k": 5}],
+        frontier={"policies": 300, "safe_harbor": HARBOR, "k_anonymity": [3]},
+        choose={"from": "frontier", "maximum_risk": 1e-6, "dominates": "safe-harbor"},
+    )
+    told = set()
+    for few in range(1, 5):
+        alone = [(str(9_990 + one), "9999", "k4") for one in range(few)]
+        with pytest.raises(NoSolution, match="no policy") as refused:
+            run(job, table_of([*people, *alone]))
+        found = re.search(r", of risk ((?:about|below) [^;)]*)", str(refused.value))
+        told.add(found and found[1])
+    assert told == {least}
