@@ -126,5 +126,7 @@ def sound_key(secret: bytes, place: str, what: str) -> bytes:
     """
     secret = secret.strip()
     if len(secret) < SHORTEST:
-        raise InvalidJob(f"{place}: {what} has {len(secret)} bytes, must have at least {SHORTEST}, {MAKE_ONE}")
+        raise InvalidJob(
+            f"{place}: the length of {what} in bytes is {len(secret)}, must be at least {SHORTEST}, {MAKE_ONE}"
+        )
     return secret

@@ -56,15 +56,15 @@ def _told(ledger: Ledger, entry: Entry, share: NamedShare) -> str:
     with ledger_errors():
         told = ledger.document(entry.sequence)["given_up"]
         recalled = {one.release_id for one in ledger.of_job(entry.job, outcome="recalled")} & set(told["releases"])
-    also = f", {len(recalled)} of them recalled," if recalled else ""
+    also = f", {len(recalled)} of them recalled;" if recalled else ";"
     if told["found"] == MADE_ANEW:
         return (
-            f"{len(told['releases'])} releases of {entry.job} that {share.words} has lost are given up (entry "
+            f"releases of {entry.job} that {share.words} has lost are given up: {len(told['releases'])} (entry "
             f"{entry.sequence}): {', '.join(told['releases'])}. They may still lie where it was before: see that who "
             "has that deletes them. What it has now is compared as ever"
         )
     return (
-        f"{share.words} is given up for {entry.job} (entry {entry.sequence}); it was found: {told['found']}. The "
-        f"{len(told['releases'])} releases{also} that it had may still lie there: nobody can look. Take it out of the "
+        f"{share.words} is given up for {entry.job} (entry {entry.sequence}); it was found: {told['found']}. Releases "
+        f"that it had: {len(told['releases'])}{also} they may still lie there: nobody can look. Take it out of the "
         "job file, and see that who has it deletes it"
     )

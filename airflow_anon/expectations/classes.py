@@ -47,7 +47,7 @@ class ExpectClassesToHoldAtLeast(ReleaseExpectation):
             required=self.minimum,
             column=None,
             message=Message.of(
-                "{below} of {classes} equivalence classes have fewer than {minimum} records",
+                "equivalence classes with fewer than {minimum} records: {below} of {classes}",
                 below=Count(below),
                 classes=Count(len(sizes)),
                 minimum=self.minimum,

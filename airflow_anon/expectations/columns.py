@@ -37,7 +37,7 @@ class ExpectOnlyReleasedColumns(ReleaseExpectation):
         problems = [f"identifying: {', '.join(identifying)}"] if identifying else []
         if foreign:
             # no names: a file may hold anything there
-            problems.append(f"not released by the job: {len(foreign)} columns")
+            problems.append(f"columns that the job does not release: {len(foreign)}")
         return Finding(
             self.expectation_type,
             holds=not problems,

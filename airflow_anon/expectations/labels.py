@@ -70,7 +70,7 @@ class ExpectColumnValuesToBeLabels(ReleaseExpectation):
             if not any(is_label(self.attribute, hierarchy, value, level) for level in levels)
         ]
         message = Message.of(
-            "{records} records hold {values} distinct values that are not labels of level {level}",
+            "distinct values that are not labels of level {level}: {values}, in records: {records}",
             records=Count(sum(wrong)),
             values=Count(len(wrong)),
             level=self.level,

@@ -53,7 +53,7 @@ class ListedPeople:
         """
         unmatched = int(self._left.sum())
         if unmatched:
-            text = "subset: {unmatched} of its rows are no records of the source"
+            text = "subset: rows that are no records of the source: {unmatched}"
             raise InvalidData(Message.of(text, unmatched=Count(unmatched)))
 
 

@@ -142,7 +142,7 @@ class ExpectPersonsInEachClass(ReleaseExpectation):
         wrong = [*self._failing(file), *self._disagreements(file, release)]
         below = int((persons < self.minimum).sum())
         counted = Message.of(
-            "{below} of {classes} equivalence classes have fewer than {minimum} persons",
+            "equivalence classes with fewer than {minimum} persons: {below} of {classes}",
             below=Count(below),
             classes=Count(len(persons)),
             minimum=self.minimum,
@@ -174,7 +174,7 @@ class ExpectPersonsInEachClass(ReleaseExpectation):
         required = model["k"] if name is None else model["l"]
         few = int((shared < required).sum())
         message = Message.of(
-            "{few} of {persons} persons share {rows} of their rows with fewer than {required} {what}",
+            "persons who share {rows} of their rows with fewer than {required} {what}: {few} of {persons}",
             few=Count(few),
             persons=Count(len(shared)),
             rows=self.known_rows,

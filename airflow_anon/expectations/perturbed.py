@@ -86,7 +86,7 @@ class ExpectDrawnValues(ReleaseExpectation):
         if absent:
             return self._result(abs(absent), Message("not as many values are missing as in the source"))
         wrong = self._not_noisy(shown, source, kind) if self.noise else _beyond(shown, self._randomized(source))
-        return self._result(wrong, Message.of("{wrong} values are none that the key draws", wrong=Count(wrong)))
+        return self._result(wrong, Message.of("values that are none that the key draws: {wrong}", wrong=Count(wrong)))
 
     def _source(self, release: ClassTable) -> dict[int, str | None]:
         """Return the values of the records that are in the release, by their places among those that were counted."""

@@ -106,7 +106,7 @@ class ExpectRowsAccountedFor(ReleaseExpectation):
         )
 
     def _found(self, rows: int, expected: int) -> Iterator[Message]:
-        yield _two("{one} rows are there, {other} are accounted for", rows, expected)
+        yield _two("rows: {one}, accounted for: {other}", rows, expected)
         if self.released_rows != expected:
             yield Message("the report gives another number of rows of the release")
         if self.reported_source_rows != self.source_rows:

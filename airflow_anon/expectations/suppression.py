@@ -77,7 +77,7 @@ class ExpectSuppressionWithinLimit(ReleaseExpectation):
         observed = self.reported_suppressed if agrees else starred
         allowed = math.floor(self.limit * self.source_rows)
         message = Message.of(
-            "{observed} of {rows} records are suppressed, {allowed} may be",
+            "suppressed records: {observed} of {rows}, allowed: {allowed}",
             observed=Count(observed),
             rows=Count(self.source_rows),
             allowed=allowed,

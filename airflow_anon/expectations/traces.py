@@ -233,7 +233,7 @@ class ExpectTracesToSatisfyModels(ReleaseExpectation):
         ]
         below = int((sizes.loc[judged.index] < self.minimum).sum())
         counted = Message.of(
-            "{below} of {persons} persons are in a trace of fewer than {minimum}",
+            "persons in a trace of fewer than {minimum}: {below} of {persons}",
             below=Count(below),
             persons=Count(len(judged)),
             minimum=self.minimum,

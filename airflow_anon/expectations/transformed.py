@@ -53,7 +53,7 @@ class ExpectCodedNumbers(ReleaseExpectation):
         elif not is_number(values.type):
             return self._result(None, Message(f"the column is {values.type}, and coded numbers are numbers"))
         wrong = sum(not self._has_form(text) for text in texts)
-        return self._result(wrong, Message.of("{wrong} distinct numbers are not coded so", wrong=Count(wrong)))
+        return self._result(wrong, Message.of("distinct numbers that are not coded so: {wrong}", wrong=Count(wrong)))
 
     def _has_form(self, text: str) -> bool:
         ends = {key: end for key, end in self.coding.items() if key != "round_to"}
@@ -95,7 +95,7 @@ class ExpectOneAggregatePerClass(ReleaseExpectation):
         everything, kept = release.counted(self.column), release.counted(self.column, starred=False)
         shown = [len(table) - table[self.column].null_count for table in (everything, kept)]
         wrong = several + int(np.subtract(*shown))
-        message = Message.of("{wrong} values too many", wrong=Count(wrong))
+        message = Message.of("values too many: {wrong}", wrong=Count(wrong))
         return Finding(
             self.expectation_type, holds=wrong == 0, observed=wrong, required=0, column=self.column, message=message
         )
@@ -139,7 +139,7 @@ class ExpectGroupsOfAlikeRecords(ReleaseExpectation):
             everything, own = release.counted(name), release.counted(name, starred=False)
             shown = [len(table) - table[name].null_count for table in (everything, own)]
             wrong += int(np.subtract(*shown))
-        return self._result(wrong, Message.of("{wrong} groups are too small or suppressed", wrong=Count(wrong)))
+        return self._result(wrong, Message.of("groups that are too small or suppressed: {wrong}", wrong=Count(wrong)))
 
     def _result(self, wrong: int | None, message: Message) -> Finding:
         return Finding(

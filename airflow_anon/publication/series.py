@@ -89,7 +89,7 @@ def compared_with_ledger(job: Job, ledger: Ledger) -> str:
     confirmed = sum(one.state == "confirmed" for one in known)
     pending = ", and the next run settles a pending one" if confirmed < len(known) else ""
     found = f"the newest one in the ledger is {newest}" if newest else "the ledger has none of them"
-    return f"the vault remembers {confirmed} releases; {found}{pending}"
+    return f"releases that the vault remembers: {confirmed}; {found}{pending}"
 
 
 def _refuse_older_copy(job: Job, ledger: Ledger, series: SeriesRun, known: set[str]) -> str | None:

@@ -31,6 +31,7 @@ from engine.cli.frontier import (
     run_frontier,
     run_population,
 )
+from engine.cli.number_of_records import number_of_records
 from engine.cli.place import add_place, run_place
 from engine.cli.progress_line import progress_line
 from engine.cli.run import add_run, run_job
@@ -102,7 +103,7 @@ def _parser() -> argparse.ArgumentParser:
     add_init(commands).set_defaults(command=_init)
     check = commands.add_parser("check", help="try a job on its table without releasing anything; tell all problems")
     check.add_argument("job", metavar="JOB.yaml")
-    check.add_argument("--sample", metavar="N", type=int, help="read only the first N records")
+    check.add_argument("--sample", metavar="N", type=number_of_records, help="read only the first N records")
     check.add_argument(
         "--show-values", action="store_true", help="show values that no hierarchy knows; keep this output to yourself"
     )
@@ -140,8 +141,6 @@ def _doctor(_: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     job = load_job(options.job)
-    if options.sample is not None and options.sample < 1:
-        raise InvalidJob(f"--sample {options.sample}: must be 1 or more")
     if any(source.conn_id is not None for source in job.sources):
         sample = [] if options.sample is None else [f"--sample={options.sample}"]
         shown = ["--show-values"] if options.show_values else []

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.cli.number_of_records import number_of_records
 from engine.errors import InvalidData, InvalidJob, is_file
 from engine.hierarchy.builders.csv_file import DELIMITERS
 from engine.tables.sources.csv_form import CSV, UTF_8, CsvForm, encoding_of, is_csv
@@ -46,7 +47,9 @@ def add_init(commands: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("--name", help="name of the job (default: that of the file or table)")
     parser.add_argument("--output", metavar="JOB.yaml", help="where the job file goes (default: NAME.yaml, here)")
-    parser.add_argument("--rows", metavar="N", type=int, default=_ROWS, help=f"records to read (default: {_ROWS})")
+    parser.add_argument(
+        "--rows", metavar="N", type=number_of_records, default=_ROWS, help=f"records to read (default: {_ROWS})"
+    )
     parser.add_argument(
         "--omop", action="store_true", help="the table is of OMOP CDM 5.4, whose columns are known by their names"
     )
@@ -65,7 +68,6 @@ def init_arguments(options: argparse.Namespace) -> list[str]:
         raise InvalidJob("--conn: a table is drafted, or a file; leave out the file, --delimiter and --encoding")
     if options.table is None:
         raise InvalidJob("--conn: needs --table TABLE, with its schema if it has one")
-    _check_rows(options)
     named = ("conn", "table", "name", "output", "rows")
     given = [f"--{name}={getattr(options, name)}" for name in named if getattr(options, name) is not None]
     return [*given, *(["--omop"] if options.omop else [])]
@@ -81,7 +83,6 @@ def run_init(options: argparse.Namespace) -> str:
     """
     if options.file is None or options.table is not None:
         raise InvalidJob("init: name a FILE, or --conn ID with --table TABLE")
-    _check_rows(options)
     from engine.draft.draft import check_target, draft_job, job_name  # noqa: PLC0415 (other commands need no pyarrow)
     from engine.tables.sources.source import open_path  # noqa: PLC0415
 
@@ -106,11 +107,6 @@ def run_init(options: argparse.Namespace) -> str:
         table, source, {"path": "release"}, name=name, omop=name if options.omop else None, most=options.rows
     )
     return draft.write(target)
-
-
-def _check_rows(options: argparse.Namespace) -> None:
-    if options.rows < 1:
-        raise InvalidJob(f"--rows {options.rows}: must be 1 or more")
 
 
 def _stem(path: Path) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from engine.cli.target import refuse_no_file, refuse_replacing
 from engine.errors import InvalidJob
 from engine.frontiers.document import policy_number
-from engine.frontiers.published import records_text
+from engine.frontiers.published import policies_text, records_text
 from engine.job.frontier_settings import FrontierSettings
 from engine.job.job import Job
 from engine.job.load import load_job
@@ -126,7 +126,8 @@ def run_population(options: argparse.Namespace) -> str:
 def progress_text(figures: Mapping[str, Any]) -> str:
     """Describe the progress of a search in one line."""
     return (
-        f"searching: {figures['policies']} policies, {figures['frontier']} on the frontier, area {figures['area']:.4f}"
+        f"searching: {policies_text(figures['policies'])}, {figures['frontier']} on the frontier, "
+        f"area {figures['area']:.4f}"
     )
 
 
@@ -153,8 +154,8 @@ def _summary(report: Mapping[str, Any]) -> str:
     lines = [
         f"searched in  {records_text(report)}; population: {people}",
         f"lattice      2^{report['lattice_bits']} bit strings",
-        f"searched     {report['visited']} policies in {report['seconds']:.2f} s",
-        f"frontier     {len(report['frontier'])} policies, area {report['area']:.4f}",
+        f"searched     {policies_text(report['visited'])} in {report['seconds']:.2f} s",
+        f"frontier     {policies_text(len(report['frontier']))}, area {report['area']:.4f}",
         *(f"{name:12} {_figures(report[key])}" for name, key in _BESIDE if report[key] is not None),
         *(f"policy {policy_number(item):<5} {_figures(item)}: {item['why']}" for item in report["shortlist"]),
     ]

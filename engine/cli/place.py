@@ -97,7 +97,8 @@ def _check(column: str, known: Sequence[Row], new: Sequence[Row]) -> None:
     for number, row in enumerate(new, start=1):
         if len(row) != width:
             raise InvalidData(
-                f"row {number}: has {len(row)} columns, must have {width}: the value, then its label at each level"
+                f"row {number}: its number of columns is {len(row)}, must be {width}: the value, then its "
+                "label at each level"
             )
         if row[0] in values:
             raise InvalidData(f"row {number}: its value has a place already, or comes twice; take the row out")

@@ -147,7 +147,7 @@ def _refuse_no_header(columns: list[str]) -> None:
     if 2 * like_values > len(columns):
         # the names are not told: they are values of a record
         raise InvalidData(
-            f"source: {like_values} of its {len(columns)} column names look like values, so it seems to have no "
+            f"source: column names that look like values: {like_values} of {len(columns)}, so it seems to have no "
             "header; add one as the first line"
         )
 

@@ -122,7 +122,11 @@ def with_fewer_quasi(made: Mapping[str, Proposal], records: int) -> dict[str, Pr
     ranked = sorted(quasi, key=lambda one: one.rank)
     most = most_quasi(records)
     dropped = {one.column for one in ranked[most:]}
-    bounds = f"over {most} columns to generalize" if most == MOST_QUASI else f"{few(records)} rows carry {most} columns"
+    bounds = (
+        f"over {most} columns to generalize"
+        if most == MOST_QUASI
+        else f"{few(records)} {'row carries' if records == 1 else 'rows carry'} {most} columns"
+    )
     return {
         name: _left_out(one, f"left out: {bounds}; swap it for another if it matters") if name in dropped else one
         for name, one in made.items()
@@ -275,7 +279,8 @@ def _says(profile: Profile) -> str:
     """Say what a column holds, without a value and without an exact count."""
     if profile.is_nearly_unique:
         return f"{profile.type}, nearly unique"
-    return f"{profile.type}, {few(profile.distinct)} distinct values"
+    noun = "value" if profile.distinct == 1 else "values"
+    return f"{profile.type}, {few(profile.distinct)} distinct {noun}"
 
 
 def few(count: int) -> str:

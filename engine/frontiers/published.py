@@ -61,6 +61,11 @@ def records_text(report: Mapping[str, Any]) -> str:
     return f"fewer than {FEWEST_TOLD:,} records" if rows is None else f"about {rows:,} records"
 
 
+def policies_text(number: int) -> str:
+    """Say a number of policies, `1 policy` or `2,000 policies`."""
+    return "1 policy" if number == 1 else f"{number:,} policies"
+
+
 def divisor_told(records: int) -> int:
     """Return the number of records that risks are told by: not above their own, and the same for many numbers."""
     step = 10 ** (len(str(records)) - 2) if records >= FEWEST_TOLD else _STEP

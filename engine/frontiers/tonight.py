@@ -99,8 +99,8 @@ def _groups(domain: Domain, builder: PolicyGroups, rows: Mapping[str, Row], unse
     if outside:
         raise InvalidJob(
             Message.of(
-                "policy of column {name!r}: {outside} values of the table, including missing ones, "
-                "are in no group; add them to a group",
+                "policy of column {name!r}: values of the table, including missing ones, that are "
+                "in no group: {outside}; add them to a group",
                 name=domain.attribute,
                 outside=Count(outside),
             )

@@ -114,7 +114,7 @@ class HierarchyBuilder(Spec):
         del name, values
 
     def nearly(self, values: Iterable[str]) -> int:
-        """Count those of the values without a row that differ from one with a row by nothing but blanks and case."""
+        """Count the values without a row that differ from one with a row by blanks, case or the sign of 0 alone."""
         del values
         return 0
 

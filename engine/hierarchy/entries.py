@@ -27,4 +27,9 @@ def without_entry(name: str, values: Collection[str], records: int, builder: Hie
     nearly = builder.nearly(values)
     if not nearly:
         return told
-    return Message(told, ", and would take ", Count(nearly), " of those with other blanks or in other case")
+    return Message(
+        told,
+        ", and would take ",
+        Count(nearly),
+        " of those with other blanks, in other case or without a minus before 0",
+    )

@@ -10,6 +10,7 @@ from pathlib import Path
 from engine.errors import InvalidData, unreadable
 
 FIX = "save it as UTF-8 (in Excel: CSV UTF-8)"
+LET_READ = "see that the file is there, and let the user who runs the job read it and the folders above it"
 _HEAD = 4
 
 
@@ -30,7 +31,7 @@ def utf8_text(path: str, what: str) -> str:
     try:
         content = Path(path).read_bytes()
     except OSError as problem:
-        raise InvalidData(f"{what} {path}: cannot be read ({unreadable(problem)})") from None
+        raise InvalidData(f"{what} {path}: cannot be read ({unreadable(problem)}); {LET_READ}") from None
     if _is_utf_16(content[:_HEAD]):
         raise _is_other(path, what)
     try:

@@ -79,5 +79,5 @@ def read_policy(path: str | Path) -> dict[str, Any]:
         raise InvalidJob(f"{where}: must be a mapping with the key policy, which gives each column a list of groups")
     foreign = len(set(map(str, document)) - {"name", "policy"})
     if foreign:
-        raise InvalidJob(f"{where}: has {foreign} unknown keys; allowed are 'name', 'policy'")
+        raise InvalidJob(f"{where}: unknown keys: {foreign}; allowed are 'name', 'policy'")
     return {str(attribute): list(groups) for attribute, groups in policy.items()}

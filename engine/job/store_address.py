@@ -39,5 +39,6 @@ def check_address(path: str, key: str = "path") -> None:
     if not _REST.fullmatch(rest):
         raise ValueError(
             f"{key}: must be {scheme}://bucket/folder or {scheme}://conn_id@bucket/folder, with names of letters, "
-            "digits, '_', '=', '.' and '-' only, none of them beginning with a dot, and no slash at the end"
+            "digits, '_', '=', '.' and '-' only, none of them beginning with a dot, that of the bucket of two "
+            "characters or more, and no slash at the end"
         )

@@ -43,8 +43,8 @@ def with_policy(
     foreign = sum(name not in attributes for name in policy)
     if unnamed or foreign:
         raise InvalidJob(
-            f"policy: must hold the quasi-identifying columns and no others; it lacks {_listed(unnamed)} and has "
-            f"{foreign} others"
+            f"policy: must hold the quasi-identifying columns and no others; it lacks {_listed(unnamed)}; "
+            f"others that it has: {foreign}"
         )
     return {name: _with_groups(name, attribute, policy[name], chosen) for name, attribute in attributes.items()}
 

@@ -123,7 +123,7 @@ def _missing(job: Job, name: str, values: _Values) -> Iterator[Message]:
     missing = sum(values.counts[text] for text in (None, *attribute.missing))
     if missing and attribute.nulls == "error":
         yield Message.of(
-            "column {name!r}: {missing} missing values; the job says nulls: error; fill them in the source or set "
+            "column {name!r}: missing values: {missing}; the job says nulls: error; fill them in the source or set "
             "nulls: value",
             name=name,
             missing=Count(missing),

@@ -265,7 +265,7 @@ def _read(job: Job, counted: Counted) -> RecordsRead:
     if several:
         raise InvalidData(
             Message.of(
-                "series: {several} records are further ones of a person, and a series follows one record of each; "
+                "series: records that are further ones of a person: {several}; a series follows one record of each: "
                 "release one record per person, such as by GROUP BY in the source query, or take series out",
                 several=Count(several),
             )

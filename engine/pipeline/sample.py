@@ -87,8 +87,8 @@ def refuse_small_sample(job: Job, records: int) -> None:
     if job.sample is not None and records < job.minimum_class_size:
         raise InvalidData(
             Message.of(
-                "sample.fraction: {records} records were drawn, and a class must have {fewest}; raise the fraction of "
-                "{fraction:g}, or leave sample out",
+                "sample.fraction: records that were drawn: {records}, and a class must have {fewest}; raise the "
+                "fraction of {fraction:g}, or leave sample out",
                 records=Count(records),
                 fewest=job.minimum_class_size,
                 fraction=job.sample.fraction,

@@ -68,7 +68,7 @@ def compared(job: Job, folder: Path) -> str:
             f"series {series.vault.series}: {folder} does not hold the newest release of the vault; restore the "
             "folder, or name the one that was released last"
         )
-    return f"the vault remembers {len(confirmed)} releases, the newest one is in {folder}{pending}"
+    return f"releases that the vault remembers: {len(confirmed)}, the newest one is in {folder}{pending}"
 
 
 def _refuse_older_copy(series: SeriesRun, folder: Path, known: set[str]) -> None:

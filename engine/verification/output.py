@@ -357,12 +357,16 @@ def _columns(schema: pa.Schema, job: Job) -> Finding:
     present = [name for name in schema.names if name.casefold() in identifying]
     released, there = set(job.released), set(schema.names)
     foreign = [name for name in schema.names if name not in released and name not in present]
-    unnamed = [f"{len(foreign)} columns"] if foreign else []
+    unnamed = [str(len(foreign))] if foreign else []
     missing = [name for name in job.released if name not in there]
     twice = len(schema.names) - len(set(schema.names))
     problems = [
         f"{what}: {', '.join(names)}"
-        for what, names in (("identifying", present), ("not released by the job", unnamed), ("missing", missing))
+        for what, names in (
+            ("identifying", present),
+            ("not released by the job", unnamed),
+            ("missing", missing),
+        )
         if names
     ] + (["a name occurs twice"] if twice else [])
     return Finding(

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import itertools
 import json
 import pickle
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engine import Count, EngineError, Finding, InvalidData, Message, VerificationFailed
+from tests.places import ROOT
 
 counts = st.integers(0, 10**9).map(Count)
 parts = st.lists(st.one_of(st.text(), counts), max_size=6)
@@ -66,6 +69,18 @@ def test_a_filled_template_reads_as_str_format_reads(few, name, level, share, in
     message = Message.of(template, few=few, inner=nested, **values)
     assert message == template.format(few=int(few), inner=str(nested), **values)
     assert counted(message) == [few, *counted(nested), few]
+
+
+def test_words_fit_any_count():
+    """Words stay as they are where a count is withheld: `1 records are` counts badly, and `1 record is` would tell."""
+    counts = r"(?<!of )(?<!fewer than )\{\w+\} (?:[a-z-]+ ){0,2}?"
+    things = "(?:values|records|rows|persons|classes|columns|categories|numbers)"
+    verbs = "(?:are|have|were|share|had|lack)"
+    badly = re.compile(rf"{counts}{things} {verbs}\b|\{{\w+\}} (?:missing values|unknown keys|others)\b")
+    for path in sorted([*(ROOT / "engine").rglob("*.py"), *(ROOT / "airflow_anon" / "expectations").rglob("*.py")]):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                assert not badly.search(node.value), f"{path}:{node.lineno}: {node.value}"
 
 
 def test_a_name_with_a_brace_is_no_template():

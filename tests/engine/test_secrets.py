@@ -166,7 +166,7 @@ def test_columns_of_an_output_that_the_job_does_not_release(tmp_path):
     (tmp_path / "job.yaml").write_text(json.dumps(document("source.csv")))
     table = pa.table({"age": ["30"], "place": ["b"], PLANTED: ["x"]})
     (finding,) = verify(table, load_job(tmp_path / "job.yaml"))
-    assert finding.message == "columns not released by the job: 1 columns"
+    assert finding.message == "columns not released by the job: 1"
 
 
 def test_unexpected_exceptions_of_the_command_line_are_not_quoted(tmp_path, monkeypatch, capsys):

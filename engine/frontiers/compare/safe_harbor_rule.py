@@ -175,7 +175,7 @@ def _read(domain: Domain, kind: Kind, read: Callable[[str], str]) -> list[str | 
     if wrong:
         raise InvalidData(
             Message.of(
-                "column {name!r}: {wrong} distinct values are not {form}; correct them in the source, or say "
+                "column {name!r}: distinct values that are not {form}: {wrong}; correct them in the source, or say "
                 "frontier.safe_harbor.{name}: kept if the column is of another kind",
                 name=domain.attribute,
                 wrong=Count(wrong),

@@ -18,7 +18,7 @@ from typing import Any
 
 from engine.frontiers.page.chart_data import chart_data
 from engine.frontiers.page.picture import picture
-from engine.frontiers.published import records_text
+from engine.frontiers.published import policies_text, records_text
 
 __all__ = ["html", "picture"]
 
@@ -83,7 +83,7 @@ def _summary(report: Mapping[str, Any]) -> str:
     parts = [
         records_text(report),
         *_population(report),
-        f"{report['visited']:,} policies checked",
+        f"{policies_text(report['visited'])} checked",
         f"{len(report['frontier']):,} on the frontier",
         f"area under it {report['area']:.4f}",
     ]

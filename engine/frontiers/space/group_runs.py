@@ -91,8 +91,8 @@ class GroupRuns:
         if left:
             raise InvalidJob(
                 Message.of(
-                    "policy of column {name!r}: {left} of {values} values are in no group; add them to a group or give "
-                    "them their own",
+                    "policy of column {name!r}: values that are in no group: {left} of {values}; add them to a group "
+                    "or give them their own",
                     name=self.domain.attribute,
                     left=Count(left),
                     values=Count(self.domain.size),

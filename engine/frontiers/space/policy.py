@@ -70,8 +70,8 @@ class Policy:
         if missing or foreign:
             lacking = ", ".join(map(repr, missing)) or "none"
             raise InvalidJob(
-                f"policy: must hold exactly the columns {', '.join(map(repr, names))}; it lacks {lacking} and has "
-                f"{foreign} others"
+                f"policy: must hold exactly the columns {', '.join(map(repr, names))}; it lacks {lacking}; "
+                f"others that it has: {foreign}"
             )
         runs = _runs(space)
         return cls.of_groups(space, [own.read(document[own.domain.attribute]) for own in runs])

@@ -24,7 +24,7 @@ from typing_extensions import Self
 from engine.errors import InvalidData, InvalidJob, is_file, unreadable
 from engine.file_state import FileState
 from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row
-from engine.hierarchy.utf8_text import FIX, refuse_utf_16
+from engine.hierarchy.utf8_text import FIX, LET_READ, refuse_utf_16
 from engine.spec import FileName
 
 _DEEPEST = 50
@@ -166,7 +166,9 @@ def _columns(path: str, names: list[str], *, delimiter: str, quoted: bool) -> li
         raise InvalidData(
             f"hierarchy file {path}: needs the columns {', '.join(names)}; name the file that your release has for it"
         ) from None
-    except (OSError, pa.ArrowInvalid) as problem:
+    except OSError as problem:
+        raise InvalidData(f"hierarchy file {path}: cannot be read ({unreadable(problem)}); {LET_READ}") from None
+    except pa.ArrowInvalid as problem:
         raise InvalidData(
             f"hierarchy file {path}: cannot be read as UTF-8 text ({unreadable(problem)}); {FIX}"
         ) from None

@@ -6,6 +6,7 @@ import contextlib
 import csv
 import functools
 import io
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -21,6 +22,7 @@ from engine.spec import FileName
 
 DELIMITERS = ",;\t|"
 """What separates the fields of most files."""
+_MINUS_ZERO = re.compile(r"-0(\.0+)?")
 
 
 class CsvFile(HierarchyBuilder):
@@ -106,8 +108,9 @@ class CsvFile(HierarchyBuilder):
 
 
 def _bare(text: str) -> str:
-    """Return a text without the blanks and the case that two spellings of a value may differ in."""
-    return "".join(text.split()).casefold()
+    """Return a text without the blanks, the case and the sign of zero that two spellings of a value may differ in."""
+    bare = "".join(text.split()).casefold()
+    return "0" if _MINUS_ZERO.fullmatch(bare) else bare
 
 
 @functools.lru_cache(maxsize=64)
@@ -119,8 +122,8 @@ def _read(path: str, delimiter: str, state: FileState) -> tuple[Row, ...]:
     for number, row in enumerate(rows, start=1):
         if len(row) != len(rows[0]):
             raise InvalidData(
-                f"hierarchy file {path}: row {number} has {len(row)} columns and row 1 has {len(rows[0])}; "
-                f"every row needs the same number, separated by {delimiter!r}"
+                f"hierarchy file {path}: the number of columns of row {number} is {len(row)}, and that of row 1 "
+                f"is {len(rows[0])}; every row needs the same, separated by {delimiter!r}"
             )
         wrong = wrong_label(row)
         if wrong is not None:

@@ -105,7 +105,7 @@ class Interval(HierarchyBuilder):
     @property
     def admits(self) -> str:
         """See `HierarchyBuilder.admits`."""
-        whole = "whole numbers without leading zeros (type: decimal takes others)"
+        whole = "whole numbers without leading zeros or a minus before 0 (type: decimal takes others)"
         numbers = whole if self.type == "integer" else "numbers"
         if not self.open_ended:
             numbers += "" if self.lower is None else f" from {plain(self.lower)} {'on' if self.upper is None else 'to'}"

@@ -67,13 +67,15 @@ class Order(HierarchyBuilder):
 
     def _check_names(self) -> None:
         if len(self.names) > len(self.fanouts):
-            raise ValueError(f"names: has {len(self.names)} lists, at most one for each of {len(self.fanouts)} fanouts")
+            raise ValueError(
+                f"names: its number of lists is {len(self.names)}, at most that of fanouts, {len(self.fanouts)}"
+            )
         for position, (names, size) in enumerate(zip(self.names, self._sizes, strict=False)):
             groups = -(-len(self.values) // size)
             if names and len(names) != groups:
                 raise ValueError(
-                    f"names.{position}: has {len(names)} names and level {position + 1} has {groups} groups; name "
-                    "every group, or leave the list empty"
+                    f"names.{position}: its number of names is {len(names)}, and that of the groups of level "
+                    f"{position + 1} is {groups}; name every group, or leave the list empty"
                 )
 
     @property

@@ -146,8 +146,8 @@ def _scale(attribute: str, labels: tuple[str | None, ...], e: float) -> _Scale:
     if beyond:
         raise InvalidData(
             Message.of(
-                "column {attribute!r}: {beyond} distinct values are not between 1e{smallest} and 1e+{largest} in size, "
-                "as k-e-anonymity needs them; correct them in the source",
+                "column {attribute!r}: distinct values that are not between 1e{smallest} and 1e+{largest} in "
+                "size, as k-e-anonymity needs them: {beyond}; correct them in the source",
                 attribute=attribute,
                 beyond=Count(beyond),
                 smallest=_SIZES.start,

@@ -13,6 +13,7 @@ If generalization can make a solution fail, or lose less, tags may be wrong, and
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from engine.search.nodes.roll_up import RollUpChecker
 from engine.search.problem import Method, Problem, Progress, Solution
 
 _MOST = 1 << 28
+_READ = 10**15
 _UNKNOWN, _SOLUTION, _FAILURE = 0, 1, 2
 
 
@@ -46,6 +48,11 @@ def ola(problem: Problem, progress: Progress | None = None) -> Solution | None:
 METHOD = Method(ola, is_monotone)
 
 
+def _in_words(size: int) -> str:
+    """Write a number; where it has more digits than anybody reads, the nearest power of ten."""
+    return f"{size:,}" if size < _READ else f"about 10^{round(math.log10(size))}"
+
+
 class _Tags:
     """The tag of each transformation: one byte, at its levels minus the lowest ones."""
 
@@ -53,7 +60,8 @@ class _Tags:
         if lattice.size > _MOST:
             raise InvalidJob(
                 f"search.algorithm ola keeps a tag of each transformation, of {_MOST:,} at most; this job has "
-                f"{lattice.size:,}: narrow minimum_level and maximum_level of attributes, or use the algorithm optimal"
+                f"{_in_words(lattice.size)}: narrow minimum_level and maximum_level of attributes, or use the "
+                "algorithm optimal"
             )
         self._lattice = lattice
         # attributes with one level need no axis, of which an array has 64 at most

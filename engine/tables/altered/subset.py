@@ -47,8 +47,8 @@ class Subset:
         if foreign:
             # the message has no names: without a header they are the values of the first record
             raise InvalidData(
-                f"subset {where}: {len(foreign)} of its {len(self.columns)} columns are not in the source; check its "
-                "header and the delimiter, and leave out what the source does not have"
+                f"subset {where}: columns of it that are not in the source: {len(foreign)} of {len(self.columns)}; "
+                "check its header and the delimiter, and leave out what the source does not have"
             )
         self._values = [_Values(name) for name in self.columns]
         codes = [self._codes(batch, grow=True) for batch in listed.batches(self.columns)]
@@ -72,8 +72,8 @@ class Subset:
         if rest.any():
             raise InvalidData(
                 Message.of(
-                    "subset {where}: {unmatched} of its {rows} rows are no records of the source; make it from the "
-                    "same source, with values written alike",
+                    "subset {where}: rows of it that are no records of the source: {unmatched} of {rows}; make it from "
+                    "the same source, with values written alike",
                     where=self._where,
                     unmatched=Count(rest.sum()),
                     rows=Count(self._rows.sum()),

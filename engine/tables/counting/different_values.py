@@ -59,9 +59,9 @@ def refuse_equal_numbers(attribute: str, values: Iterable[str | None], order: Or
     if again:
         raise InvalidData(
             Message.of(
-                "column {attribute!r}: {again} distinct values are numbers that others are too, such as 0 and -0, or 1 "
-                "and 1.0: l-diversity would count them as several; write each number in one way in the source, or let "
-                "attributes.{attribute}.coding do so, such as coding: {{round_to: {step}}}",
+                "column {attribute!r}: distinct values that are numbers that others are too, such as 0 and -0, or "
+                "1 and 1.0: {again}; l-diversity would count them as several; write each number in one way in the "
+                "source, or let attributes.{attribute}.coding do so, such as coding: {{round_to: {step}}}",
                 attribute=attribute,
                 again=Count(again),
                 step=1 if order == "integer" else 0.001,

@@ -222,7 +222,7 @@ class ProvisionalTuples:
 
 def _refuse(nulls: Mapping[str, int]) -> None:
     found = [
-        Message.of("column {name!r}: {missing} missing values", name=name, missing=Count(count))
+        Message.of("column {name!r}: missing values: {missing}", name=name, missing=Count(count))
         for name, count in nulls.items()
         if count
     ]

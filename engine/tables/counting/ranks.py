@@ -68,8 +68,8 @@ def ranks(attribute: str, values: Sequence[str | None], order: OrderName) -> lis
     if wrong:
         raise InvalidData(
             Message.of(
-                "column {attribute!r}: {wrong} distinct values are no {order}; correct them in the source or change "
-                "attributes.{attribute}.order, allowed are {orders}",
+                "column {attribute!r}: distinct values that are no {order}: {wrong}; correct them in the source or "
+                "change attributes.{attribute}.order, allowed are {orders}",
                 attribute=attribute,
                 wrong=Count(wrong),
                 order=order,

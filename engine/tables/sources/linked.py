@@ -239,7 +239,7 @@ def refuse_shared_keys(source: Table, subject: str, columns: Sequence[str]) -> N
         if shared:
             raise InvalidData(
                 Message.of(
-                    "column {name!r}: {shared} of its values are of a further person, and it joins tables of the job: "
+                    "column {name!r}: values of a further person: {shared}; the column joins tables of the job: "
                     "where one of these persons is left out, records of the other would lose what they refer to; "
                     "correct the source, or leave action out there",
                     name=name,

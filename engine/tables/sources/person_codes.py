@@ -83,7 +83,7 @@ def refuse_unclear(missing: int, alike: int, subject: str) -> None:
     if alike:
         raise InvalidData(
             Message.of(
-                "subject {subject!r}: {alike} of its values are another but for case or blanks, so that one person may "
+                "subject {subject!r}: values that are another but for case or blanks: {alike}; one person may "
                 "be counted as several; write them alike in the source, such as by UPPER(TRIM(...)) in its query",
                 subject=subject,
                 alike=Count(alike),

@@ -79,7 +79,7 @@ def _within_limit(suppressed: int, records: int, job: Job, *, agrees: bool) -> F
         required=allowed,
         column=None,
         message=Message.of(
-            "{suppressed} of {records} records are suppressed, {allowed} may be{contradiction}",
+            "suppressed records: {suppressed} of {records}, allowed: {allowed}{contradiction}",
             suppressed=Count(suppressed),
             records=Count(records),
             allowed=allowed,
@@ -108,10 +108,10 @@ def check_rows(table: ClassTable, job: Job, report: Mapping[str, Any] | None, li
     stated: int = report["rows"]
     dropped = report["suppressed_class"]["records"] if drops(job, report) else 0
     expected = (stated if listed is None else listed) - dropped
-    message = Message.of("{rows} rows, {expected} are accounted for", rows=Count(table.rows), expected=Count(expected))
+    message = Message.of("rows: {rows}, accounted for: {expected}", rows=Count(table.rows), expected=Count(expected))
     if listed is not None and stated != listed:
         counts = {"listed": Count(listed), "stated": Count(stated)}
-        differ = Message.of("; the subset lists {listed} records and the report counts {stated}", **counts)
+        differ = Message.of("; records that the subset lists: {listed}, that the report counts: {stated}", **counts)
         message = Message(message, differ)
     holds = table.rows == expected and listed in {None, stated}
     # reports of earlier versions do not give it
@@ -126,5 +126,5 @@ def _released_rows(table: ClassTable, report: Mapping[str, Any], listed: int | N
     below, released = report["suppressed_class"]["below"], report["released"]
     gone = None if listed is None else listed - table.rows
     holds = table.rows == released and (gone is None or 0 < gone < below)
-    message = Message.of("{rows} rows, {released} are accounted for", rows=Count(table.rows), released=Count(released))
+    message = Message.of("rows: {rows}, accounted for: {released}", rows=Count(table.rows), released=Count(released))
     return Finding("rows", holds, table.rows, released, None, message)

@@ -34,7 +34,7 @@ def check_labels(kept: ClassTable, job: Job, levels: Mapping[str, int] | None) -
         values = kept.labels[name].present()
         wrong = sum(not any(is_label(attribute, value, level) for level in allowed) for value in values)
         message = Message.of(
-            "{wrong} distinct values are not labels of {level}",
+            "distinct values that are not labels of {level}: {wrong}",
             wrong=Count(wrong),
             level="the levels allowed" if levels is None else "the chosen level",
         )

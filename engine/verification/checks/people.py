@@ -115,7 +115,7 @@ def check_people(people: People, records: Records, report: Mapping[str, Any] | N
     stated = population.rows if report is None else report.get("population_rows")
     agrees = type(stated) is int and stated == population.rows
     contradiction = "" if agrees else "; the report gives another number"
-    message = Message.of("the population has {rows} records", rows=Count(population.rows))
+    message = Message.of("records of the population: {rows}", rows=Count(population.rows))
     yield Finding("population", agrees, population.rows, None, None, Message(message, contradiction))
     if population.listed is not None:
         yield _subset(people, population, records)
@@ -138,8 +138,8 @@ def _subset(people: People, population: Population, records: Records) -> Finding
         required=0,
         column=None,
         message=Message.of(
-            "{wrong} equivalence classes have another number of records than the subset lists; {unmatched} of its "
-            "{rows} rows are no records of the source",
+            "equivalence classes with another number of records than the subset lists: {wrong}; rows of it that are "
+            "no records of the source: {unmatched} of {rows}",
             wrong=Count(wrong),
             unmatched=Count(listed.unmatched),
             rows=Count(listed.rows),

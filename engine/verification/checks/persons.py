@@ -120,7 +120,7 @@ def _parts_shared(file: PersonsOfFile, job: Job, model: Any) -> Finding:
         sense="at-least",
         column=None,
         message=Message.of(
-            "{few} of {persons} persons share {rows} of their rows with fewer than {least}",
+            "persons who share {rows} of their rows with fewer than {least}: {few} of {persons}",
             few=Count(few),
             persons=Count(among.size),
             rows=job.known,
@@ -142,7 +142,8 @@ def _values_shared(file: PersonsOfFile, job: Job, model: Any) -> Finding:
         sense="at-least",
         column=name,
         message=Message.of(
-            "{few} of {persons} persons share {rows} of their rows with those of fewer than {least} distinct values",
+            "persons who share {rows} of their rows with those of fewer than {least} distinct values: "
+            "{few} of {persons}",
             few=Count(few),
             persons=Count(values.size),
             rows=job.known,

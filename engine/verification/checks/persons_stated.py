@@ -25,7 +25,7 @@ def same_persons(file: PersonsOfFile, job: Job, report: Mapping[str, Any]) -> Fi
     texts += [] if _is_withheld_rightly(file, job, report) else ["the report withholds numbers that are not of few"]
     texts += [] if _same_attacker(job, report) else ["the report assumes another attacker than the job"]
     texts += [] if _same_further_rows(file, report) else ["the report gives another number of further rows"]
-    known = Message.of("the source has {persons} persons", persons=Count(file.number))
+    known = Message.of("persons of the source: {persons}", persons=Count(file.number))
     message = Message(known, "".join(f"; {text}" for text in texts))
     return Finding("persons", not texts, None, None, None, message)
 

@@ -111,7 +111,7 @@ def _problems(
 def _foreign(stated: _Stated, texts: Mapping[int, str | None]) -> Message | None:
     """Say how many categories none of the records has in the source."""
     foreign = len(set(stated.values) - set(texts.values()))
-    return Message.of("{foreign} categories are not in the source", foreign=Count(foreign)) if foreign else None
+    return Message.of("categories that are not in the source: {foreign}", foreign=Count(foreign)) if foreign else None
 
 
 def _not_drawn(job: Job, name: str, stated: _Stated, texts: Mapping[int, str | None], key: bytes) -> Message | None:
@@ -128,7 +128,7 @@ def _not_drawn(job: Job, name: str, stated: _Stated, texts: Mapping[int, str | N
         ten = Fraction(10) ** exponent
         steps = [float(round(Fraction(text) / ten)) for text in stated.values]
         wrong = _unmatched(np.sort(np.repeat(steps, list(stated.values.values()))), made)
-    return Message.of("{wrong} values are none that the key draws", wrong=Count(wrong)) if wrong else None
+    return Message.of("values that are none that the key draws: {wrong}", wrong=Count(wrong)) if wrong else None
 
 
 def _are_numbers(stated: _Stated) -> bool:

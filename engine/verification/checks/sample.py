@@ -61,7 +61,7 @@ def _stated(job: Job) -> dict[str, Any]:
 def _number(job: Job, report: Mapping[str, Any], source: Any, key: bytes) -> Finding:
     names = list(job.quasi_identifiers[:1])
     drawn = sum(batch.num_rows for batch in Drawn(job, source, key).batches(names))
-    message = Message.of("{drawn} records are drawn by the key", drawn=Count(drawn))
+    message = Message.of("records that the key draws: {drawn}", drawn=Count(drawn))
     return Finding("sample", drawn == report["rows"], drawn, report["rows"], None, message)
 
 

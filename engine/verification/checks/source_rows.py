@@ -60,7 +60,7 @@ def check_source_rows(table: ClassTable, job: Job, report: Mapping[str, Any]) ->
         agree = records.num_rows == report["rows"] == released + gone
     else:
         agree = 0 < records.num_rows - released < below
-    known = Message.of("it has {rows} records", rows=Count(records.num_rows))
+    known = Message.of("number of its records: {rows}", rows=Count(records.num_rows))
     texts = [] if agree else ["the report does not account for all of them"]
     texts += [] if same else ["classes of the release have others of them"]
     texts += [f"classes of the release have other values in {name!r}" for name in others]

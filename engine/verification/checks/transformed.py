@@ -106,7 +106,7 @@ def _coding(table: ClassTable, job: Job, name: str) -> Finding:
     )
     if not wrong:
         return Finding("coding", True, 0, 0, name, Message("the numbers are coded as the job says"))
-    message = Message.of("{wrong} distinct numbers are not coded as the job says", wrong=Count(wrong))
+    message = Message.of("distinct numbers that are not coded as the job says: {wrong}", wrong=Count(wrong))
     return Finding("coding", False, wrong, 0, name, message)
 
 
@@ -254,13 +254,15 @@ def _aggregates(table: ClassTable, job: Job, name: str, records: _Records) -> Fi
     several = int((number > 1).sum())
     problems: list[Message | str] = []
     if several:
-        problems.append(Message.of("{several} classes have more than one aggregate", several=Count(several)))
+        problems.append(Message.of("classes with more than one aggregate: {several}", several=Count(several)))
     if (starred[found.classes] & shown).any():
         problems.append("suppressed records have one")
     if not several:
         wrong, compared = _compared(table, job, name, records)
         if wrong:
-            problems.append(Message.of("{wrong} classes have another {how} in the source", wrong=Count(wrong), how=how))
+            problems.append(
+                Message.of("classes with another {how} in the source: {wrong}", wrong=Count(wrong), how=how)
+            )
         told = "; that they are those of the source is not shown: " + records.why if not compared else ""
     else:
         told = ""
@@ -348,5 +350,5 @@ def _means(table: ClassTable, job: Job, name: str, records: _Records) -> Finding
         return Finding(
             "microaggregation", True, 0, 0, name, Message("the groups of a class have the sum of its values")
         )
-    message = Message.of("in {wrong} classes the groups have another sum than the values", wrong=Count(wrong))
+    message = Message.of("classes whose groups have another sum than the values: {wrong}", wrong=Count(wrong))
     return Finding("microaggregation", False, wrong, 0, name, message)

@@ -28,7 +28,7 @@ def recount_average_risk(records: Records, model: Mapping[str, Any]) -> Finding:
         sense="at-most",
         column=None,
         message=Message.of(
-            "{kept} kept records are in {classes} equivalence classes", kept=Count(kept), classes=Count(sizes.size)
+            "kept records: {kept}, equivalence classes: {classes}", kept=Count(kept), classes=Count(sizes.size)
         ),
     )
 

@@ -40,7 +40,7 @@ def recount_beta_likeness(records: Records, model: Mapping[str, Any]) -> Finding
         sense="at-most",
         column=model["attribute"],
         message=Message.of(
-            "in {beyond} of {classes} equivalence classes a value gains too much over the table",
+            "equivalence classes in which a value gains too much over the table: {beyond} of {classes}",
             beyond=Count(beyond),
             classes=Count(len(largest)),
         ),

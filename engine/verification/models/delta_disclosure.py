@@ -38,7 +38,7 @@ def recount_delta_disclosure(records: Records, model: Mapping[str, Any]) -> Find
         sense="at-most",
         column=name,
         message=Message.of(
-            "in {beyond} of {classes} equivalence classes a value is too frequent or too rare",
+            "equivalence classes in which a value is too frequent or too rare: {beyond} of {classes}",
             beyond=Count(beyond),
             classes=Count(len(logs)),
         ),

@@ -47,15 +47,13 @@ def recount_delta_presence(records: Records, model: Mapping[str, Any]) -> Findin
         sense="at-least" if near_low else "at-most",
         column=None,
         message=Message.of(
-            "{beyond} of {classes} equivalence classes have a share outside {low:g} to {high:g}{more}{common}",
+            "equivalence classes with a share outside {low:g} to {high:g}{more}: {beyond} of {classes}{common}",
             beyond=Count(beyond),
             classes=Count(len(shares)),
             low=low,
             high=high,
-            more=Message.of(", and {alone} more have nobody who is released", alone=Count(alone)) if alone else "",
-            common=Message.of(", and {shared} have people in common with others", shared=Count(shared))
-            if shared
-            else "",
+            more=Message.of(", those with nobody who is released aside ({alone})", alone=Count(alone)) if alone else "",
+            common=Message.of("; with people in common with others: {shared}", shared=Count(shared)) if shared else "",
         ),
     )
 

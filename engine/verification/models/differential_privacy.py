@@ -41,7 +41,7 @@ def recount_differential_privacy(records: Records, model: Mapping[str, Any]) -> 
         sense="at-least",
         column=None,
         message=Message.of(
-            "{below} of {classes} equivalence classes have fewer than {least} records",
+            "equivalence classes with fewer than {least} records: {below} of {classes}",
             below=Count(below),
             classes=Count(sizes.size),
             least=least,

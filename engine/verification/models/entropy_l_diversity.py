@@ -42,7 +42,7 @@ def recount_entropy_l_diversity(records: Records, model: Mapping[str, Any]) -> F
         sense="at-least",
         column=model["attribute"],
         message=Message.of(
-            "{below} of {classes} equivalence classes have less than the entropy of {l} values",
+            "equivalence classes with less than the entropy of {l} values: {below} of {classes}",
             below=Count(below),
             classes=Count(len(classes)),
             l=model["l"],

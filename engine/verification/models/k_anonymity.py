@@ -24,7 +24,7 @@ def recount_k_anonymity(records: Records, model: Mapping[str, Any]) -> Finding:
         sense="at-least",
         column=None,
         message=Message.of(
-            "{below} of {classes} equivalence classes have fewer than {k} records",
+            "equivalence classes with fewer than {k} records: {below} of {classes}",
             below=Count(below),
             classes=Count(sizes.size),
             k=model["k"],

@@ -48,7 +48,7 @@ def recount_k_e_anonymity(records: Records, model: Mapping[str, Any]) -> Finding
         sense="at-least",
         column=name,
         message=Message.of(
-            "{below} of {classes} equivalence classes have fewer than {k} different values, or a range below {e:.12g}",
+            "equivalence classes with fewer than {k} different values, or a range below {e:.12g}: {below} of {classes}",
             below=Count(below),
             classes=Count(len(ranges)),
             k=model["k"],
@@ -67,8 +67,8 @@ def _numbers(found: Histograms, name: str, order: str) -> dict[int, Fraction]:
     if beyond:
         raise InvalidData(
             Message.of(
-                "column {name!r}: {beyond} distinct values are not between {smallest} and {largest} in size, so that "
-                "k-e-anonymity cannot be recounted; correct them in the source",
+                "column {name!r}: distinct values that are not between {smallest} and {largest} in size: "
+                "{beyond}; k-e-anonymity cannot be recounted; correct them in the source",
                 name=name,
                 beyond=Count(beyond),
                 smallest=_SMALLEST,

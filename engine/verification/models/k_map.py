@@ -33,7 +33,7 @@ def recount_k_map(records: Records, model: Mapping[str, Any]) -> Finding:
         sense="at-least",
         column=None,
         message=Message.of(
-            "{below} of {classes} equivalence classes have fewer than {k} records of the population",
+            "equivalence classes with fewer than {k} records of the population: {below} of {classes}",
             below=Count(below),
             classes=Count(people.size),
             k=model["k"],

@@ -30,7 +30,7 @@ def recount_l_diversity(records: Records, model: Mapping[str, Any]) -> Finding:
         sense="at-least",
         column=attribute,
         message=Message.of(
-            "{below} of {classes} equivalence classes have fewer than {l} distinct values",
+            "equivalence classes with fewer than {l} distinct values: {below} of {classes}",
             below=Count(below),
             classes=Count(values.size),
             l=model["l"],

@@ -42,7 +42,7 @@ def recount_population_uniqueness(records: Records, model: Mapping[str, Any]) ->
         sense="at-most",
         column=None,
         message=Message.of(
-            "estimated from {classes} equivalence classes by {estimator}{failed}",
+            "estimated by {estimator}, equivalence classes: {classes}{failed}",
             classes=Count(sizes.size),
             estimator=model["estimator"],
             failed="; these sizes allow no estimate" if share == math.inf else "",

@@ -36,7 +36,7 @@ def recount_recursive_l_diversity(records: Records, model: Mapping[str, Any]) ->
         sense="at-most",
         column=model["attribute"],
         message=Message.of(
-            "in {below} of {classes} equivalence classes the most frequent value is too frequent",
+            "equivalence classes whose most frequent value is too frequent: {below} of {classes}",
             below=Count(below),
             classes=Count(len(ratios)),
         ),

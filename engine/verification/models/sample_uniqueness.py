@@ -28,7 +28,7 @@ def recount_sample_uniqueness(records: Records, model: Mapping[str, Any]) -> Fin
         sense="at-most",
         column=None,
         message=Message.of(
-            "{unique} of {kept} kept records are alone in their equivalence class",
+            "kept records that are alone in their equivalence class: {unique} of {kept}",
             unique=Count(unique),
             kept=Count(kept),
         ),

@@ -53,7 +53,7 @@ def recount_t_closeness(records: Records, model: Mapping[str, Any]) -> Finding:
         sense="at-most",
         column=name,
         message=Message.of(
-            "{beyond} of {classes} equivalence classes are further than {t:g} from the table",
+            "equivalence classes further than {t:g} from the table: {beyond} of {classes}",
             beyond=Count(beyond),
             classes=Count(len(distances)),
             t=model["t"],

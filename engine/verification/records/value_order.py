@@ -69,8 +69,8 @@ def in_order(attribute: str, values: Sequence[str | None], order: str) -> list[i
     if wrong:
         raise InvalidData(
             Message.of(
-                "column {attribute!r}: {wrong} distinct values are no {order}; correct them in the source or change "
-                "attributes.{attribute}.order, allowed are {orders}",
+                "column {attribute!r}: distinct values that are no {order}: {wrong}; correct them in the source or "
+                "change attributes.{attribute}.order, allowed are {orders}",
                 attribute=attribute,
                 wrong=Count(wrong),
                 order=order,

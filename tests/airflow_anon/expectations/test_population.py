@@ -111,7 +111,7 @@ def test_another_subset(subset, tmp_path):
     populated.write(tmp_path / "subset.parquet", pa.table({"id": [0, 3, 4, 77]}))
     document = subset.validate()
     assert build.failed(document) == {PRIVACY, FIGURES}
-    assert build.result_of(document, PRIVACY)["message"] == "subset: 1 of its rows are no records of the source"
+    assert build.result_of(document, PRIVACY)["message"] == "subset: rows that are no records of the source: 1"
     (tmp_path / "subset.parquet").unlink()
     with pytest.raises(InvalidData, match=r"^subset subset.parquet: cannot be read"):
         subset.validate()

@@ -63,5 +63,5 @@ def test_any_batches_give_what_counting_by_hand_gives(people, data):
 def test_rows_that_are_no_records_are_counted_over_all_batches(tmp_path, monkeypatch):
     monkeypatch.setattr(file_texts, "_BATCH_ROWS", 2)
     population = population_in(tmp_path, [("a", "b", "x")] * 5, ["x"] * 7 + ["z"])
-    with pytest.raises(InvalidData, match="subset: 3 of its rows are no records of the source"):
+    with pytest.raises(InvalidData, match="subset: rows that are no records of the source: 3"):
         people_by_labels(population)

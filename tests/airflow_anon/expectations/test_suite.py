@@ -75,7 +75,7 @@ def test_unnamed_column(release):
     job, table, report = release
     document = build.validate(job, table.append_column("note", table["diagnosis"]), report)
     assert build.failed(document) == {COLUMNS, SCHEMA}
-    assert build.result_of(document, COLUMNS)["message"] == "not released by the job: 1 columns"
+    assert build.result_of(document, COLUMNS)["message"] == "columns that the job does not release: 1"
 
 
 def test_column_twice(release):

@@ -278,7 +278,7 @@ def test_a_few_missing_rows_are_not_told_by_the_two_counts(tmp_path, missing, sh
     (rows,) = [result for result in results if result["expectation_type"] == build.ROWS]
     assert rows["success"] is False
     told = (rows["observed"], rows["message"], rows.get("below"))
-    assert told == ((13 - missing, f"{13 - missing} rows are there, 13 are accounted for", None) if shown else HIDDEN)
+    assert told == ((13 - missing, f"rows: {13 - missing}, accounted for: 13", None) if shown else HIDDEN)
 
 
 def test_an_attempt_that_came_to_nothing(made, tmp_path):

@@ -151,7 +151,7 @@ def test_the_staged_source_is_the_population(staged):
     assert validate(staged, source=f"file://{staged['source']}")["success"] is True
     with refused("the extracted source is compared with the release and is not given; give its path as source"):
         validate(staged, source=None)
-    with refused("6 rows are there, 6 are accounted for; 19 were extracted"):
+    with refused("rows: 6, accounted for: 6; 19 were extracted"):
         validate(staged, source_rows=19)
 
 
@@ -162,7 +162,7 @@ def test_another_subset_or_population_is_refused(staged, warehouse):
     with refused("the subset lists 3 and the report counted 6"):
         validate(staged)
     consented.write_text(listed.replace("770000117000", "9999"))
-    with refused("subset: 1 of its rows are no records of the source"):
+    with refused("subset: rows that are no records of the source: 1"):
         validate(staged)
     consented.write_text(listed)
     table = pq.read_table(staged["source"])

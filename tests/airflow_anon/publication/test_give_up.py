@@ -187,7 +187,7 @@ def test_of_a_share_that_was_made_anew_the_releases_that_it_has_lost_are_given_u
     share = [*map(str, (shares.folder / "one", shares.folder / "two")), STORE][number]
     assert verified() == 4
     assert say(share) == 0
-    assert f"2 releases of stays that {share} has lost are given up (entry 4): {today(1)}, {today(2)}." in (
+    assert f"releases of stays that {share} has lost are given up: 2 (entry 4): {today(1)}, {today(2)}." in (
         capsys.readouterr().out
     )
     assert open_ledger().document(4)["given_up"]["releases"] == [today(1), today(2)]
@@ -332,7 +332,7 @@ def test_a_recall_ends_and_says_where_the_release_may_still_lie(shares, capsys):
     recall = ["recall", f"stays/{today(1)}", "--reason", "a mistake"]
     assert command(recall) == 1
     assert say(str(shares.folder / "two")) == 0
-    assert "The 1 releases, 1 of them recalled, that it had may still lie there" in capsys.readouterr().out
+    assert "Releases that it had: 1, 1 of them recalled; they may still lie there" in capsys.readouterr().out
     assert command(recall) == 0
     assert f"it may still lie in {shares.places[1] / today(1)}, given up on" in capsys.readouterr().out
     assert not (shares.places[0] / today(1)).exists()

@@ -134,7 +134,7 @@ def test_a_failed_verification_tells_the_checks_and_no_figure(tmp_path, monkeypa
     monkeypatch.setattr(of_output, "class_table", wrong)
     refusal, problem = refusal_of(deidentify(tmp_path, table()))
     assert isinstance(problem, ReleaseRefused)
-    assert "1 of 3 equivalence classes have fewer than 11 records" in problem.details
+    assert "equivalence classes with fewer than 11 records: 1 of 3" in problem.details
     assert "k-anonymity" in refusal["message"]
     assert refusal["message_parts"] == [refusal["message"]]
     assert not SMALL & numbers_of(refusal["message"].replace("k-anonymity", ""))
@@ -208,7 +208,7 @@ def test_an_error_of_the_engine_within_an_expectation(tmp_path):
     refusal_of(operator)
     results = json.loads((tmp_path / "validation.json").read_text())["results"]
     result = build.result_of({"results": results}, build.PRIVACY)
-    assert result["message_parts"] == ["subset: ", {"count": 3}, " of its rows are no records of the source"]
+    assert result["message_parts"] == ["subset: rows that are no records of the source: ", {"count": 3}]
 
 
 def test_an_error_of_the_engine_before_the_expectations(tmp_path):

@@ -104,7 +104,9 @@ def test_a_file_of_somebody_else_is_refused(monkeypatch, tmp_path):
 @pytest.mark.parametrize("text", [None, "", "short"])
 def test_a_connection_without_a_key_is_refused(monkeypatch, text):
     monkeypatch.setenv("AIRFLOW_CONN_FINGERPRINTS", json.dumps({"conn_type": "generic", "password": text}))
-    refused("fingerprints", "connection 'fingerprints': its password has [05] bytes, must have at least 32")
+    refused(
+        "fingerprints", "connection 'fingerprints': the length of its password in bytes is [05], must be at least 32"
+    )
 
 
 def test_what_is_no_place_of_a_key_is_refused(tmp_path):

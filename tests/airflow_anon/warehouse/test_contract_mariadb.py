@@ -140,7 +140,7 @@ def test_missing_values_that_are_refused_are_counted_alike(engine, tmp_path, mon
         "i": {"role": "insensitive", "nulls": "error"},
     }
     _, text = agree(engine, table("source"), document, tmp_path)
-    assert "'q': 4 missing values, column 's': 4 missing values, column 'i': 2 missing values" in text
+    assert "'q': missing values: 4, column 's': missing values: 4, column 'i': missing values: 2" in text
 
 
 STAYS = """INSERT INTO source

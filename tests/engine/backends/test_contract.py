@@ -251,7 +251,7 @@ def test_missing_values_that_are_refused_are_counted_alike(tmp_path):
         "i": {"role": "insensitive", "nulls": "error"},
     }
     _, text = agree(document)
-    assert "'q': 4 missing values, column 's': 4 missing values, column 'i': 2 missing values" in text
+    assert "'q': missing values: 4, column 's': missing values: 4, column 'i': missing values: 2" in text
 
 
 def test_values_without_an_entry_are_counted_alike(tmp_path):

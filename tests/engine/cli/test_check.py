@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.engine.cli.command_line import ROWS, cli, names, write
 
 
@@ -24,14 +26,18 @@ def test_what_is_unknown_is_shown_when_asked_for(folder):
 
 def test_a_sample(folder):
     assert cli("check", "job.yaml", "--sample", "4", cwd=folder).stdout.startswith("sample")
-    done = cli("check", "job.yaml", "--sample", "0", cwd=folder)
+
+
+@pytest.mark.parametrize("number", ["0", "-3", "1.5", "ten", str(2**63), str(10**30), "9" * 5000])
+def test_a_sample_of_no_number_of_records(folder, number):
+    done = cli("check", "job.yaml", f"--sample={number}", cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "--sample 0" in done.stderr
+    assert "argument --sample: must be a whole number of records, from 1 to 1,000,000,000,000,000,000" in done.stderr
 
 
 def test_a_sample_of_more_than_any_table_has_is_the_table(folder):
     whole = cli("check", "job.yaml", cwd=folder)
-    done = cli("check", "job.yaml", "--sample", str(10**30), cwd=folder)
+    done = cli("check", "job.yaml", "--sample", str(10**18), cwd=folder)
     assert (done.returncode, done.stderr) == (whole.returncode, "")
     assert "sample" not in done.stdout.split()[:1]
 

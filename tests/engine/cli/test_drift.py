@@ -83,7 +83,7 @@ def test_verify_beside_the_source_takes_a_release_without_quarantined_records(jo
     assert (report["drift"]["quarantined"], report["released"], report["rows"]) == (["sex"], 20, 30)
     beside = ["verify", str(job.parent / "release"), str(job), "--source", str(job.parent / "people.csv")]
     assert main(beside) == 0
-    assert "holds  source: it has 30 records" in capsys.readouterr().out
+    assert "holds  source: number of its records: 30" in capsys.readouterr().out
     (job.parent / "people.csv").write_text("sex,note\n" + "F,x\n" * 19 + "O,x\n" * 11)
     assert main(beside) == 4
     assert "classes of the release have others of them" in capsys.readouterr().out

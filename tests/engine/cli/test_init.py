@@ -130,7 +130,8 @@ REFUSED = {
     "missing": (("none.csv",), "none.csv: not found"),
     "folder": ((".",), "is a folder; draft by one of its files, and name the folder in source.path then"),
     "another kind": (("stays.xlsx",), "must end in .csv"),
-    "rows": (("stays.csv", "--rows", "0"), "--rows 0: must be 1 or more"),
+    "rows": (("stays.csv", "--rows", "0"), "argument --rows: must be a whole number of records, from 1 to 1,000,"),
+    "rows beyond 64 bits": (("stays.csv", "--rows", str(2**63)), "argument --rows: must be a whole number of records"),
     "delimiter": (("stays.csv", "--delimiter", "ab"), "one ASCII character"),
     "encoding": (("stays.csv", "--encoding", "utf-9"), "--encoding: must be an encoding that Python knows"),
     "an encoding that is not its own": (

@@ -71,7 +71,7 @@ def test_rows_of_the_standard_input(job, monkeypatch):
     ("rows", "told"),
     [
         ("", "has no rows"),
-        ("green-secret;cold\n", "row 1: has 2 columns, must have 3"),
+        ("green-secret;cold\n", "row 1: its number of columns is 2, must be 3"),
         ("green-secret;cold;*\nred;warm;*\n", "row 2: its value has a place already"),
         ("green-secret;cold;*\ngreen-secret;warm;*\n", "row 2: its value has a place already, or comes twice"),
         ("green-secret;cold;other\n", "row 1: its highest label"),

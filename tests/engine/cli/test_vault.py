@@ -34,7 +34,7 @@ def test_the_vault_is_compared_with_the_folder(tmp_path, capsys):
     shutil.copy(tmp_path / "vault.sqlite", tmp_path / "copy")
     run(job(tmp_path), table=table(patients(40)))
     assert main(["vault", "verify", job_file(tmp_path)]) == 0
-    assert "remembers 2 releases" in capsys.readouterr().out
+    assert "releases that the vault remembers: 2" in capsys.readouterr().out
     shutil.copy(tmp_path / "copy", tmp_path / "vault.sqlite")
     assert main(["vault", "verify", job_file(tmp_path)]) == 1
     assert "older copy" in capsys.readouterr().err

@@ -20,7 +20,7 @@ def test_verify_lists_what_holds(folder):
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert all(line.startswith(("holds  ", "note   hierarchies: judged by those")) for line in lines)
-    assert "holds  labels of age: 0 distinct values are not labels of the chosen level" in lines
+    assert "holds  labels of age: distinct values that are not labels of the chosen level: 0" in lines
     told = [line for line in lines if line.startswith("holds  ")]
     assert lines[-1] == f"holds  the release: all of {len(told) - 1} checks"
 
@@ -62,7 +62,7 @@ def test_verify_against_a_stricter_job(folder):
     write(folder, privacy=[{"model": "k-anonymity", "k": 3}])
     done = cli("verify", folder / "release", folder / "job.yaml")
     assert done.returncode == 4
-    assert "FAILS  k-anonymity: 2 of 2 equivalence classes have fewer than 3 records" in done.stdout
+    assert "FAILS  k-anonymity: equivalence classes with fewer than 3 records: 2 of 2" in done.stdout
 
 
 def test_the_job_of_a_release_is_copied_out_of_it_where_it_names_files_of_hierarchies(folder):
@@ -417,7 +417,7 @@ def with_source(folder, ages):
 def test_verify_compares_a_release_of_records_with_the_source_that_is_given(folder, ages, texts):
     dropped(folder, AGES)
     done = with_source(folder, ages)
-    text = "; ".join([f"it has {len(ages)} records", *texts])
+    text = "; ".join([f"number of its records: {len(ages)}", *texts])
     assert f"{'FAILS' if texts else 'holds'}  source: {text}" in done.stdout.splitlines()
     assert done.returncode == (4 if texts else 0)
 
@@ -431,7 +431,10 @@ def test_verify_compares_the_number_of_records_that_were_left_out_with_the_sourc
     assert with_source(folder, ages).returncode == 0
     done = with_source(folder, [*ages, 61])
     assert done.returncode == 4
-    assert "FAILS  source: it has 14 records; the report does not account for all of them" in done.stdout.splitlines()
+    assert (
+        "FAILS  source: number of its records: 14; the report does not account for all of them"
+        in done.stdout.splitlines()
+    )
 
 
 def test_verify_says_of_another_source_that_it_cannot_be_compared(folder):

@@ -263,7 +263,7 @@ def test_groups_that_hold_one_another_are_refused(tmp_path):
 
 
 def test_a_policy_of_other_columns_is_refused(tmp_path):
-    with pytest.raises(InvalidJob, match="it lacks 'place' and has 1 others"):
+    with pytest.raises(InvalidJob, match="it lacks 'place'; others that it has: 1"):
         load_job(executing(tmp_path, {"age": [{"value": "15"}], "sex": [{"value": "F"}]}))
 
 

@@ -63,7 +63,9 @@ def test_a_path_is_relative_to_the_job(tmp_path, write):
 
 
 def test_a_ragged_file_is_told_by_row_and_not_by_value(write):
-    with pytest.raises(InvalidData, match=r"sex\.csv: row 2 has 2 columns and row 1 has 3.*';'") as caught:
+    with pytest.raises(
+        InvalidData, match=r"sex\.csv: the number of columns of row 2 is 2, and that of row 1.*';'"
+    ) as caught:
         write("secret-a;b;*\nsecret-c;d\n").rows([])
     assert "secret" not in str(caught.value)
 

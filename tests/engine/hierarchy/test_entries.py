@@ -10,7 +10,7 @@ from engine.hierarchy.entries import without_entry
 from engine.hierarchy.registry import Source
 
 ANY = "any text but '*', which stands for removed values"
-WHOLE = "whole numbers without leading zeros (type: decimal takes others)"
+WHOLE = "whole numbers without leading zeros or a minus before 0 (type: decimal takes others)"
 CASES = [
     ({"builder": "age"}, "ages in whole years from 0 to 120", "120", "121"),
     ({"builder": "age", "maximum": 99}, "ages in whole years from 0 to 99", "0", "1.5"),
@@ -31,6 +31,8 @@ CASES = [
     ({"builder": "icd-10-gm"}, "codes such as E11.60", "E11.60", "250.02"),
     ({"builder": "icd-10-cm"}, "codes of ICD-10-CM", "E11.65", "E11.6X9"),
     ({"builder": "interval", "widths": [5]}, WHOLE, "23", "2.5"),
+    ({"builder": "interval", "widths": [5]}, WHOLE, "0", "-0"),
+    ({"builder": "interval", "widths": [5], "type": "decimal"}, "numbers", "-0", "two"),
     ({"builder": "interval", "widths": [5], "type": "decimal"}, "numbers", "2.5", "two"),
     ({"builder": "interval", "widths": [5], "lower": 10}, f"{WHOLE} from 10 on", "10", "9"),
     ({"builder": "interval", "widths": [5], "upper": 10}, f"{WHOLE} below 10", "9", "10"),
@@ -89,9 +91,26 @@ def test_values_that_a_file_lists_but_for_blanks_and_case_are_counted(tmp_path, 
         {"count": 60},
         " of the records; it takes the values that its file ward.csv lists, and would take ",
         {"count": 3},
-        " of those with other blanks or in other case",
+        " of those with other blanks, in other case or without a minus before 0",
     ]
     assert without_entry("ward", ["secret"], 60, builder).endswith("the values that its file ward.csv lists")
+
+
+@pytest.mark.parametrize("zero", [-0.0, "-0", "-0.0"])
+def test_a_negative_zero_is_told_among_values_that_a_file_nearly_lists(tmp_path, zero):
+    """A column of floats may hold it; as text it is another value than 0."""
+    (tmp_path / "score.csv").write_text("0;low;*\n5;high;*\n")
+    job = {
+        "name": "t",
+        "attributes": {"score": {"role": "quasi-identifying", "hierarchy": str(tmp_path / "score.csv")}},
+        "privacy": [{"model": "k-anonymity", "k": 2}],
+    }
+    table = pd.DataFrame(
+        {"score": [0.0, 0.0, 5.0, 5.0, zero] if isinstance(zero, float) else ["0", "0", "5", "5", zero]}
+    )
+    with pytest.raises(InvalidData, match=r"would take 1 of those with .* or without a minus before 0; ") as caught:
+        run(job, table)
+    assert "-0" not in str(caught.value)
 
 
 def test_decimals_for_whole_numbers_are_refused_with_the_key_that_takes_them():

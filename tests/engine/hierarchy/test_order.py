@@ -89,11 +89,11 @@ def test_groups_are_runs_of_the_order(build, rows_of, values, fanouts, probe):
         ({"values": SEVERITY, "fanouts": [5, 2]}, r"fanouts\.1: level 1 is one group already; leave out this fanout"),
         (
             {"values": SEVERITY, "fanouts": [2], "names": [["low", "high"]]},
-            r"names\.0: has 2 names and level 1 has 3 groups; name every group, or leave the list empty",
+            r"names\.0: its number of names is 2, and that of the groups of level 1 is 3; name every group, or",
         ),
         (
             {"values": SEVERITY, "fanouts": [3], "names": [[], ["all"]]},
-            r"names: has 2 lists, at most one for each of 1 fanouts",
+            r"names: its number of lists is 2, at most that of fanouts, 1",
         ),
         (
             {"values": SEVERITY, "fanouts": [3], "names": [["low", "low"]]},

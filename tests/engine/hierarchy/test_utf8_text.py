@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+from pathlib import Path
+
 import pytest
 
 from engine import InvalidData
@@ -47,6 +50,25 @@ def test_utf_16_is_named(tmp_path, reader, encoding):
         read(str(tmp_path / "wide.csv"))
     assert str(refused.value) == (
         f"{what} {tmp_path / 'wide.csv'}: is UTF-16 text; save it as UTF-8 (in Excel: CSV UTF-8)"
+    )
+
+
+def test_a_file_that_must_not_be_read_is_told_with_the_fix(tmp_path, reader, monkeypatch):
+    what, text, read = reader
+    path = tmp_path / "closed.csv"
+    path.write_text(text)
+
+    def closed(*_, **__):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    # the tests may run as root, who reads all files
+    monkeypatch.setattr(Path, "open", closed)
+    monkeypatch.setattr(Path, "read_bytes", closed)
+    with pytest.raises(InvalidData) as refused:
+        read(str(path))
+    assert str(refused.value) == (
+        f"{what} {path}: cannot be read (Permission denied); see that the file is there, and let the user who runs the "
+        "job read it and the folders above it"
     )
 
 

@@ -155,6 +155,7 @@ def test_a_key_like_no_other_is_to_be_removed():
         (["output"], {"path": "sftp://host/share"}, ["output", "path", "mount the store", "s3://, gs://"]),
         (["output"], {"path": "s3://bucket/../share"}, ["output", "path", "s3://bucket/folder"]),
         (["output"], {"path": "s3://bucket/share/"}, ["output", "path", "no slash at the end"]),
+        (["output"], {"path": "s3://b/share"}, ["output", "path", "that of the bucket of two characters or more"]),
         (["output"], {"path": "s3:///share"}, ["output", "path", "s3://bucket/folder"]),
         (["output"], {"path": "s3://bucket/a?b"}, ["output", "path", "s3://bucket/folder"]),
         (["name"], "../people", ["name", "must be at most 128 letters"]),

@@ -169,14 +169,14 @@ def test_a_key_of_two_persons_ends_the_run():
     source = tables_of(20)
     visits = source["visit"].to_pandas()
     visits.loc[0, "visit_id"] = visits["visit_id"].iloc[-1]
-    with pytest.raises(InvalidData, match="'visit_id': 1 of its values are of a further person"):
+    with pytest.raises(InvalidData, match="'visit_id': values of a further person: 1;"):
         run(job(PSEUDONYM), {**source, "visit": pa.Table.from_pandas(visits, preserve_index=False)})
 
 
 def test_a_key_of_both_zeros_is_of_one_person():
     source = pa.table({"person_id": [0.0, -0.0, 1.0], "visit_id": ["a", "a", "b"]})
     refuse_shared_keys(open_data(source), "person_id", ["visit_id"])
-    with pytest.raises(InvalidData, match="'visit_id': 1 of its values are of a further person"):
+    with pytest.raises(InvalidData, match="'visit_id': values of a further person: 1;"):
         refuse_shared_keys(open_data(source.set_column(0, "person_id", [[0.0, 2.0, 1.0]])), "person_id", ["visit_id"])
 
 
@@ -332,8 +332,18 @@ BROKEN = {
         lambda v: [None, *v[1:]],
         "has a missing or blank value in 1 of its records",
     ),
-    "a person in another case": ("visit", "person_id", lambda v: [v[0].upper(), *v[1:]], "1 of its values are another"),
-    "a person with a blank": ("condition", "person_id", lambda v: [v[0] + " ", *v[1:]], "1 of its values are another"),
+    "a person in another case": (
+        "visit",
+        "person_id",
+        lambda v: [v[0].upper(), *v[1:]],
+        "another but for case or blanks: 1;",
+    ),
+    "a person with a blank": (
+        "condition",
+        "person_id",
+        lambda v: [v[0] + " ", *v[1:]],
+        "another but for case or blanks: 1;",
+    ),
 }
 
 

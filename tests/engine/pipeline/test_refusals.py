@@ -117,13 +117,13 @@ def test_the_findings_of_an_output_that_is_refused(monkeypatch):
     with pytest.raises(VerificationFailed) as caught:
         run(JOB, PEOPLE)
     problem = caught.value
-    assert "2 of 4 equivalence classes have fewer than 11 records" in str(problem)
+    assert "equivalence classes with fewer than 11 records: 2 of 4" in str(problem)
     assert_told_as_counts(problem.message.parts, 2, 4)
     for finding in problem.findings:
         assert not {2, 4, 7, 40, 83, 90} & numbers_of(words_of(finding.message.parts)), finding
     balance = next(finding for finding in problem.findings if finding.check == "suppression-limit")
-    assert balance.message == "7 of 90 records are suppressed, 9 may be"
-    assert words_of(balance.message.parts) == "# of # records are suppressed, 9 may be"
+    assert balance.message == "suppressed records: 7 of 90, allowed: 9"
+    assert words_of(balance.message.parts) == "suppressed records: # of #, allowed: 9"
 
 
 def test_every_error_of_the_engine_has_a_message():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from unittest.mock import patch
 
 import pytest
@@ -84,8 +85,13 @@ def test_attributes_with_one_level_need_no_axis():
     assert ola(build.search_problem(problem)).levels == (*[0] * 70, 1)
 
 
-def test_a_lattice_too_large_for_tags_is_refused_before_any_are_made():
+@pytest.mark.parametrize(
+    ("levels", "columns", "size"),
+    [(2, 29, "536,870,912"), (10, 20, "about 10^20"), (10, 5000, "about 10^5000"), (3, 40, "about 10^19")],
+)
+def test_a_lattice_too_large_for_tags_is_refused_before_any_are_made(levels, columns, size):
+    """Three to the fortieth is 12,157,665,459,056,928,801; Python writes no number of more than 4,300 digits."""
     problem = build.search_problem(PAIRS)
-    wide = Lattice((0,) * 29, (1,) * 29)
-    with pytest.raises(InvalidJob, match=r"268,435,456 at most; this job has 536,870,912"):
+    wide = Lattice((0,) * columns, (levels - 1,) * columns)
+    with pytest.raises(InvalidJob, match=rf"268,435,456 at most; this job has {re.escape(size)}: narrow"):
         ola(type(problem)(problem.table, wide, problem.models, problem.evaluator, problem.limit))

@@ -172,7 +172,7 @@ def test_a_job_can_refuse_what_would_have_to_wait(tmp_path):
 def test_a_person_has_one_record(tmp_path):
     source = table(two_classes())
     source.loc[1, "mrn"] = "MRN0"
-    with pytest.raises(InvalidData, match="series: 1 records are further ones of a person"):
+    with pytest.raises(InvalidData, match="series: records that are further ones of a person: 1;"):
         run(fixed(tmp_path), table=source)
 
 

@@ -81,7 +81,7 @@ def test_values_of_two_classes_that_changed_places_are_found(tmp_path, kind):
     assert Counter(map(str, changed["s"].to_pylist())) == Counter(map(str, result.table["s"].to_pylist()))
     found = compared(job, result, changed)
     assert not found.holds
-    assert str(found.message) == "it has 62 records; classes of the release have other values in 's'"
+    assert str(found.message) == "number of its records: 62; classes of the release have other values in 's'"
 
 
 def test_values_of_suppressed_records_are_not_compared(tmp_path):

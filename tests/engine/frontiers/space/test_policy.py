@@ -127,7 +127,7 @@ LINE = [{"from": "-1", "to": "4711"}]
 VALUES = [{"value": row[0]} for row in ROWS]
 WRONG = {
     "overlap": ([{"from": "-1", "to": "33"}, {"from": "33", "to": "4711"}], TREE, "'age': groups.1 holds values that"),
-    "gap": ([{"from": "-1", "to": "10"}, {"value": "4711"}], TREE, "'age': 1 of 5 values are in no group"),
+    "gap": ([{"from": "-1", "to": "10"}, {"value": "4711"}], TREE, "'age': values that are in no group: 1 of 5"),
     "unknown": ([{"from": "-1", "to": "99"}], TREE, "'age': groups.0 names a value that the column does not have"),
     "number": ([{"from": -1, "to": 4711}], TREE, "'age': groups.0 names a value that"),
     "order": ([{"from": "10", "to": "4711"}, {"from": "-1", "to": "2"}], TREE, "'age': groups.1 comes after"),
@@ -138,11 +138,11 @@ WRONG = {
     "unknown node": (LINE, [{"node": "Cyrillic"}], "'letter': groups.0 is no node of the hierarchy"),
     "two nodes": (LINE, [{"node": "Other"}], "'letter': groups.0 names 2 nodes of the hierarchy; add values"),
     "overlap of nodes": (LINE, [{"node": "*"}, {"node": "vowel"}], "'letter': groups.1 holds values that"),
-    "gap of a tree": (LINE, [{"node": "Latin"}], "'letter': 4 of 8 values are in no group"),
+    "gap of a tree": (LINE, [{"node": "Latin"}], "'letter': values that are in no group: 4 of 8"),
     "missing column": (
         LINE,
         None,
-        "policy: must hold exactly the columns 'age', 'letter'; it lacks 'letter' and has 0 others",
+        "policy: must hold exactly the columns 'age', 'letter'; it lacks 'letter'; others that it has: 0",
     ),
 }
 

@@ -142,14 +142,14 @@ def test_a_column_of_nothing_but_missing_values():
 def test_missing_values_are_refused_in_any_released_column(column, name):
     columns = {"x": ["a", "a", "a"], "s": ["u", "u", "u"], "other": ["v", "v", "v"], name: column}
     text = refusal(open_data(pa.table(columns)), {"x": flat("a")}, ["s"], ["x", "s", "other"])
-    assert f"column {name!r}: 2 missing values" in text
+    assert f"column {name!r}: missing values: 2" in text
     assert "nulls: error" in text
     encoded(open_data(pa.table(columns)), {"x": flat("a")}, ["s"], [other for other in columns if other != name])
 
 
 def test_missing_values_in_a_column_without_a_text_form_are_refused_too():
     table = open_data(pa.table({"x": ["a", "a"], "visits": [[1], None]}))
-    assert "column 'visits': 1 missing" in refusal(table, {"x": flat("a")}, [], ["visits"])
+    assert "column 'visits': missing values: 1" in refusal(table, {"x": flat("a")}, [], ["visits"])
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_without_one_root_there_is_nothing_to_become(unseen):
 @pytest.mark.parametrize("values", [["a", "?", "?"], ["a", None, "?"]])
 def test_a_missing_text_is_a_missing_value_where_none_may_be(values):
     # the job says what means missing, and that nothing may be missing
-    with pytest.raises(InvalidData, match="column 'x': 2 missing values") as problem:
+    with pytest.raises(InvalidData, match="column 'x': missing values: 2") as problem:
         read(values, flat("a", "?"), ["?"], refuse_nulls=("x",))
     assert "?" not in str(problem.value)
     read(["a", "?"], flat("a", "?"), (), refuse_nulls=("x",))
