@@ -60,7 +60,7 @@ class EngineError(Exception):
     Parameters
     ----------
     message : Message or str
-        A text that tells counts is a `Message`.
+        A text that tells counts is a `Message`. It becomes one line: a column may be named with a line end.
 
     Attributes
     ----------
@@ -73,8 +73,8 @@ class EngineError(Exception):
     exit_code = 1
 
     def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.message = Message(message)
+        self.message = Message(message).on_one_line
+        super().__init__(self.message)
 
 
 class InvalidJob(EngineError):  # noqa: N818 (the name is a contract)

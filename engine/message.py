@@ -61,6 +61,11 @@ class Message(str):
         """The parts as plain data for JSON: words as they are, a count as `{"count": n}`."""
         return [{"count": int(part)} if isinstance(part, Count) else part for part in self._parts]
 
+    @property
+    def on_one_line(self) -> Self:
+        """The same with line ends and marks that nobody sees, as names of columns may hold them, as their codes."""
+        return type(self)(*(part if isinstance(part, Count) else visible(part) for part in self._parts))
+
     @classmethod
     def of(cls, template: str, **values: object) -> Self:
         """Fill a template as `str.format` does with names; counts, also inside messages, stay counts.
@@ -94,6 +99,11 @@ class Message(str):
         if not isinstance(parts, list):
             raise ValueError("the parts of a message must be a list of texts and counts")  # noqa: TRY004 (a wrong document, not a wrong argument)
         return cls(*map(_read, parts))
+
+
+def visible(text: str) -> str:
+    """Return a text on one line: line ends and marks that nobody sees as their codes."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
 
 
 def _filled(value: object, conversion: str | None, form: str) -> str | Count:

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 
 from engine import __version__
 from engine.cli.compilation import shown_compilation
@@ -51,6 +52,16 @@ _TOO_LARGE = (
     "; no release was made or replaced: a file that the run writes is larger than its account, or the file system, "
     "allows; raise that limit (ulimit -f), or write to another file system"
 )
+_OUTSIDE_OF_THE_FOLDER = """
+import runpy, sys
+root, module = sys.argv[1:3]
+del sys.argv[1:3]
+sys.path[:1] = [] if sys.path[:1] == [""] else sys.path[:1]
+if root not in sys.path:
+    sys.path.insert(0, root)
+runpy.run_module(module, run_name="__main__", alter_sys=True)
+"""
+"""As `python -m`, but without the folder that the user is in: a folder `engine` there would hide ours."""
 _OF_AIRFLOW = {
     "recall": ("take a published release back: readers lose it", ("commands", "recall")),
     "give-up": ("record that a share is gone for good, so that nothing waits for it", ("commands", "give-up")),
@@ -227,5 +238,6 @@ def _airflow_command(name: str, arguments: Sequence[str]) -> int:
     """Run a command of `airflow_anon` in a separate process: the engine does not import it."""
     if importlib.util.find_spec("airflow_anon") is None or importlib.util.find_spec("airflow") is None:
         raise InvalidJob(f"{name}: needs Airflow; install airflow-anon[airflow]")
-    command = [sys.executable, "-m", f"airflow_anon.{name}", *arguments]
+    root = str(Path(__file__).resolve().parents[2])
+    command = [sys.executable, "-c", _OUTSIDE_OF_THE_FOLDER, root, f"airflow_anon.{name}", *arguments]
     return subprocess.run(command, check=False).returncode  # noqa: S603 (our own interpreter)

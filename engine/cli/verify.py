@@ -15,6 +15,7 @@ from engine.errors import InvalidData, InvalidJob, VerificationFailed
 from engine.job.job import Job
 from engine.job.load import load_job
 from engine.json_document import strict_json
+from engine.message import visible
 from engine.tables.release_files import CODEBOOK, DATA, JOB, MANIFEST, README, REPORT
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def run_verify(options: argparse.Namespace) -> int:
         raise type(problem)(f"{problem}; {_NO_HIERARCHIES}") from None
     for finding in findings:
         subject = finding.check if finding.column is None else f"{finding.check} of {finding.column}"
-        print(f"{'holds' if finding.holds else 'FAILS':6} {subject}: {finding.message}")
+        print(visible(f"{'holds' if finding.holds else 'FAILS':6} {subject}: {finding.message}"))
     failed = [finding for finding in findings if not finding.holds]
     others = [str(finding.column) for finding in failed if finding.check == "hierarchy"]
     if others:
@@ -186,5 +187,5 @@ def _key_of(report: Mapping[str, Any]) -> bytes | None:
     key = None if stated is None else fingerprint_key(make=False)
     why = why_not_compared(stated, key)
     if why is not None:
-        print(f"note   hierarchies: judged by those that the job has now; {why}")
+        print(visible(f"note   hierarchies: judged by those that the job has now; {why}"))
     return key

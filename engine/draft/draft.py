@@ -18,6 +18,7 @@ from engine.draft.text import job_text
 from engine.errors import InvalidData, InvalidJob
 from engine.job.load import load_job
 from engine.job.yaml_text import read_yaml
+from engine.message import visible
 from engine.tables.sources.source import open_data
 from engine.tables.sources.table import Table
 
@@ -180,9 +181,9 @@ def lines_of(made: Mapping[str, Proposal], found: Mapping[str, Profile]) -> Iter
         (name, _type(found[name]), few(found[name].distinct), _share(found[name]), one.role, one.reason)
         for name, one in made.items()
     ]
-    widths = [max(len(row[place]) for row in rows) for place in range(5)]
+    widths = [max(len(visible(row[place])) for row in rows) for place in range(5)]
     for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        cells = [visible(cell).ljust(width) for cell, width in zip(row, widths, strict=False)]
         yield "  ".join([*cells, row[-1]]).rstrip()
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.message import visible
 from engine.pipeline.check import Check
 from engine.pipeline.summary import summary
 
@@ -19,6 +20,10 @@ def check_lines(found: Check, *, show_values: bool = False) -> Iterator[str]:
     show_values : bool
         Whether values without a hierarchy entry are shown: only to a person who may see the source.
     """
+    yield from map(visible, _lines(found, show_values=show_values))
+
+
+def _lines(found: Check, *, show_values: bool) -> Iterator[str]:
     if found.is_sample:
         yield "sample       only the first records were read: of all less may be suppressed, and more values unknown"
     for section in found.left_out:

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from engine.message import visible
+
 
 def summary(report: Mapping[str, Any], output: Path | None) -> str:
     """Say what was released, and where; without an output what a release would be."""
@@ -30,7 +32,7 @@ def summary(report: Mapping[str, Any], output: Path | None) -> str:
         *(f"warning      {warning}" for warning in report.get("warnings", ())),
         f"search       at most {search['checked']} checks in a space of {search['space']}{_seconds(search)}",
     ]
-    return "\n".join(lines)
+    return "\n".join(map(visible, lines))
 
 
 def _seconds(search: Mapping[str, Any]) -> str:

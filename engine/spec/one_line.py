@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from engine.message import visible
+
 LONGEST = 200
 """Characters of one key or text that an error repeats."""
 
 
 def on_a_line(key: str) -> str:
     """Return a key for an error, which is one line: line ends and marks that nobody sees as their codes."""
-    short = shortened(key)
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in short)
+    return visible(shortened(key))
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:

@@ -120,6 +120,15 @@ def test_an_error_keeps_its_message():
     assert counted(refused.message) == [2, 2]
 
 
+def test_an_error_is_one_line_whatever_columns_are_called():
+    """A line end begins a line of a log, which could say anything; a mark that nobody sees turns words around."""
+    told = Message.of("column {name}: {few} values", name="a\nb\r\x1b[31m\u202e\x85", few=Count(2))
+    error = InvalidData(told)
+    assert str(error) == error.message == "column a\\nb\\r\\x1b[31m\\u202e\\x85: 2 values"
+    assert error.message.parts == ["column a\\nb\\r\\x1b[31m\\u202e\\x85: ", {"count": 2}, " values"]
+    assert str(InvalidData("column \u00e9\u4e2d\U0001f600: is kept")) == "column \u00e9\u4e2d\U0001f600: is kept"
+
+
 def test_a_plain_text_is_a_message_without_counts():
     assert EngineError("2 values").message.parts == ["2 values"]
     assert Finding("rows", holds=True, observed=None, required=None, column=None, message="2 rows").message.parts == [

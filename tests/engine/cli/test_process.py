@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from tests.engine.cli.command_line import names, program
+from tests.places import ROOT
 
 SLOW_SOURCE = """
 import os, sys, time, engine.tables.release.transform as t
@@ -85,6 +86,25 @@ def test_a_command_whose_reader_has_gone_ends_without_a_word(folder, command):
     done = subprocess.run(line, check=False, stdout=target, stderr=subprocess.PIPE, text=True, cwd=folder)
     os.close(target)
     assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
+
+
+@pytest.mark.parametrize("command", [["doctor"], ["ledger", "verify", "--ledger=sqlite:///none.sqlite"]])
+def test_a_folder_named_engine_where_the_user_is_hides_nothing(folder, command):
+    """The script `airflow-anon` does not look there; what it starts for commands that need Airflow must not either."""
+    (folder / "engine").mkdir()
+    (folder / "engine" / "__init__.py").write_text("raise RuntimeError('is not ours')\n")
+    script = "import sys; sys.path.remove(''); from engine.cli import main; sys.exit(main())"
+    done = subprocess.run(
+        [sys.executable, "-c", script, *command],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert "is not ours" not in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "hides" not in done.stdout + done.stderr
 
 
 def test_a_process_that_nohup_started_outlives_its_terminal(folder):
