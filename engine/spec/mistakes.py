@@ -268,6 +268,15 @@ _FORMS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "string_too_short": _too_short,
     "too_short": _too_few,
     "literal_error": _not_among,
+    "decimal_whole_digits": lambda error: (
+        f"must have at most {error['ctx']['whole_digits']} digits before the point; choose another"
+    ),
+    "decimal_max_places": lambda error: (
+        f"must have at most {error['ctx']['decimal_places']} digits after the point; round it"
+    ),
+    "decimal_max_digits": lambda error: f"must have at most {error['ctx']['max_digits']} digits; round it",
+    "decimal_parsing": lambda _: "must be a number, such as 5 or 2.5",
+    "decimal_type": lambda _: "must be a number, such as 5 or 2.5",
     "finite_number": lambda _: "must be a number, and neither infinite (.inf) nor none (.nan)",
 }
 """Errors of texts, words, lists and numbers, and how each is told."""

@@ -51,6 +51,24 @@ def lax(node: Any, place: str = "", seen: frozenset[int] = frozenset()) -> Itera
             yield from lax(part, place, seen)
 
 
+@pytest.mark.parametrize(
+    ("width", "why"),
+    [
+        (10**15, "must have at most 15 digits before the point; choose another"),
+        ("1e17", "must have at most 15 digits before the point; choose another"),
+        ("0.00000000001", "must have at most 10 digits after the point; round it"),
+        ("123456789012345.12345678901", "must have at most 25 digits; round it"),
+        ("ten", "must be a number, such as 5 or 2.5"),
+        ("2,5", "must be a number, such as 5 or 2.5"),
+        (None, "must be a number, such as 5 or 2.5"),
+        ([5], "must be a number, such as 5 or 2.5"),
+    ],
+)
+def test_decimals_are_told_with_their_range(width, why):
+    told = refusal(attributes=with_hierarchy("age", builder="interval", type="decimal", widths=[width]))
+    assert told.endswith(f"attributes.age.hierarchy.widths.0: {why}")
+
+
 def test_no_number_is_made_of_a_text_or_of_yes():
     assert list(lax(Job.__pydantic_core_schema__)) == []
 
