@@ -47,12 +47,12 @@ def recount_delta_presence(records: Records, model: Mapping[str, Any]) -> Findin
         sense="at-least" if near_low else "at-most",
         column=None,
         message=Message.of(
-            "equivalence classes with a share outside {low:g} to {high:g}{more}: {beyond} of {classes}{common}",
+            "equivalence classes with a share outside {low:g} to {high:g}: {beyond} of {classes}{more}{common}",
             beyond=Count(beyond),
             classes=Count(len(shares)),
             low=low,
             high=high,
-            more=Message.of(", those with nobody who is released aside ({alone})", alone=Count(alone)) if alone else "",
+            more=Message.of("; with nobody who is released: {alone} more", alone=Count(alone)) if alone else "",
             common=Message.of("; with people in common with others: {shared}", shared=Count(shared)) if shared else "",
         ),
     )

@@ -119,7 +119,7 @@ def test_a_night_with_pseudonyms_and_shifted_dates(run_dag, warehouse, caplog, c
     ("connection", "told"),
     [
         ({"conn_type": "generic", "password": OTHER}, f"shift.key_id: is {KEY_ID}, and that of the key is "),
-        ({"conn_type": "generic", "password": "short"}, "must have at least 32"),
+        ({"conn_type": "generic", "password": "short"}, "must be at least 32"),
         (None, "the connection is not defined"),
     ],
 )

@@ -88,7 +88,7 @@ def test_a_file_that_others_may_open_is_refused(tmp_path, mode):
 @pytest.mark.parametrize("text", ["", "\n", LONG[:31], f"{LONG[:31]}\n   \n"])
 def test_a_short_key_is_refused_and_kept(tmp_path, text):
     file = written(tmp_path / "key", text)
-    told = refused(file, "must have at least 32, such as the output of `openssl rand -hex 32`$")
+    told = refused(file, "must be at least 32, such as the output of `openssl rand -hex 32`$")
     assert file.read_text() == text
     assert not text.strip() or text.strip() not in told
 

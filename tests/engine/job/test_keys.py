@@ -84,7 +84,7 @@ def test_a_key_that_others_can_read_is_refused(tmp_path, mode):
 
 
 def test_a_short_key_and_a_pipe_are_refused(tmp_path):
-    assert "must have at least 32" in refused(job(key_file=written(tmp_path / "short", "abc")))
+    assert "must be at least 32" in refused(job(key_file=written(tmp_path / "short", "abc")))
     os.mkfifo(tmp_path / "pipe", 0o600)
     assert "is not a file" in refused(job(key_file=str(tmp_path / "pipe")))
 

@@ -74,7 +74,7 @@ def test_classes_that_only_the_population_has(tmp_path):
     model = {**PRESENCE, "subset": "subset.csv"}
     alone = recount(output, NAMES, model, population=people)
     assert (alone.holds, alone.observed) == (False, 0.5)
-    assert "1 more have nobody who is released" in alone.message
+    assert "with nobody who is released: 1 more" in alone.message
     assert recount(output, NAMES, {**model, "delta_min": 0.0}, population=people).holds is True
     # a class size that another model demands leaves such classes out
     assert recount(output, NAMES, model, population=people, minimum_class_size=2).holds is True
