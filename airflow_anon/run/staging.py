@@ -178,14 +178,14 @@ def _check_ours(folder: Path) -> None:
 
 
 def _check_umask(made: Path) -> None:
-    """Refuse a umask that takes the rights of the owner, by a folder that was just made, which goes: files would too."""
+    """Refuse a umask that takes the rights of the owner, by a folder that was just made, and that goes then."""
     mode = stat.S_IMODE(made.lstat().st_mode)
     if mode & stat.S_IRWXU == stat.S_IRWXU:
         return
     made.rmdir()
     raise UnsafeStagingError(
-        f"staging folder {made}: was made with mode {mode:04o}, as the umask of the worker takes rights of its own user, "
-        "who could read nothing of what is staged; set the umask to 0077, or to 0022"
+        f"staging folder {made}: was made with mode {mode:04o}, as the umask of the worker takes rights of its own "
+        "user, who could read nothing of what is staged; set the umask to 0077, or to 0022"
     )
 
 

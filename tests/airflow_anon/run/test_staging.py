@@ -151,7 +151,7 @@ def test_a_umask_that_takes_the_rights_of_the_owner_is_told(base, folder, taken)
     base.mkdir(mode=0o700)
     before = os.umask(taken)
     try:
-        with pytest.raises(UnsafeStagingError, match="the umask of the worker takes rights.*set the umask to 0077"):
+        with pytest.raises(UnsafeStagingError, match=r"the umask of the worker takes rights.*set the umask to 0077"):
             prepare(folder, base)
     finally:
         os.umask(before)
