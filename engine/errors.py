@@ -74,7 +74,8 @@ class EngineError(Exception):
 
     def __init__(self, message: str) -> None:
         self.message = Message(message).on_one_line
-        super().__init__(self.message)
+        # only a text that came as a message has counts that may have to be withheld
+        super().__init__(self.message if isinstance(message, Message) else str(self.message))
 
 
 class InvalidJob(EngineError):  # noqa: N818 (the name is a contract)
