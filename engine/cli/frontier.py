@@ -120,7 +120,11 @@ def run_population(options: argparse.Namespace) -> str:
     target = Path(options.output)
     refuse_no_file("OUT.csv", target)
     write_population(target, options.shape, options.persons, options.seed)
-    return f"population   {target}: simulated, {options.shape}, {options.persons} persons, seed {options.seed}"
+    return f"population   {target}: simulated, {options.shape}, {_persons(options.persons)}, seed {options.seed}"
+
+
+def _persons(number: int) -> str:
+    return "1 person" if number == 1 else f"{number} persons"
 
 
 def progress_text(figures: Mapping[str, Any]) -> str:
@@ -150,7 +154,7 @@ def _write(found: Frontier, report: FrontierReport, options: argparse.Namespace)
 
 def _summary(report: Mapping[str, Any]) -> str:
     population = report["population_rows"]
-    people = "the table itself" if population is None else f"{population} persons"
+    people = "the table itself" if population is None else _persons(population)
     lines = [
         f"searched in  {records_text(report)}; population: {people}",
         f"lattice      2^{report['lattice_bits']} bit strings",

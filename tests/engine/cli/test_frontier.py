@@ -168,5 +168,7 @@ def test_a_population_is_the_same_for_the_same_seed(tmp_path):
         assert done.returncode == 0, done.stderr
         assert "simulated, rural" in done.stdout
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+    alone = cli("population", "--persons", "1", "c.csv", cwd=tmp_path)
+    assert alone.stdout == "population   c.csv: simulated, urban, 1 person, seed 1\n"
     done = cli("population", "nowhere/c.csv", cwd=tmp_path)
     assert done.returncode == 2
