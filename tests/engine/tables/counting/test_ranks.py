@@ -74,6 +74,6 @@ def test_values_of_another_type_are_counted_and_not_named(order, wrong):
     with pytest.raises(InvalidData) as problem:
         ranks("stage", [good, None, *wrong], order)
     text = str(problem.value)
-    assert f"column 'stage': {len(wrong)} distinct values" in text
+    assert text.startswith(f"column 'stage': distinct values that are no {order}: {len(wrong)}; correct them")
     assert "attributes.stage.order" in text
     assert not any(value in text for value in wrong)
