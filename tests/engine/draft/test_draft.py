@@ -248,3 +248,11 @@ def test_age_and_sex_stay_where_a_table_has_too_many_known_columns():
     quasi = [name for name, settings in made.items() if settings["role"] == "quasi-identifying"]
     assert len(quasi) == 12
     assert "Sex" in quasi
+
+
+def test_words_fit_one():
+    draft, _ = drafted(pd.DataFrame({"ward": ["a", None] * 20, "sex": ["f", "m"] * 20}))
+    assert "# text, 1 distinct value\n" in draft.text
+    days = {name: ["2024-03-01"] for name in ("born", "admitted", "seen", "discharged")}
+    draft, _ = drafted(pd.DataFrame({"zip": ["02139"], **days}))
+    assert "left out: 1 row carries 3 columns" in draft.text
