@@ -41,13 +41,16 @@ def mistakes(errors: Sequence[Mapping[str, Any]], document: Mapping[str, Any], k
 
 
 def _of_the_kind_meant(errors: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return one problem of a key that takes words or a mapping: pydantic names what each of both lacks."""
+    """Return one problem of a key that takes words or a mapping, or numbers of two kinds: pydantic names both."""
+    decimals = {error["loc"][:-1] for error in errors if error["type"] == "float_type" and error["loc"][-1] == "float"}
     words = {error["loc"][:-1]: error for error in errors if error["type"] == "literal_error"}
     mappings = {error["loc"][:-1]: error for error in errors if _KINDS.get(error["type"]) == _MAPPING}
     below = {error["loc"][:depth] for error in errors for depth in range(len(error["loc"]) - 1)}
     left = []
     for error in errors:
         place = error["loc"][:-1]
+        if error["type"] in _WHOLE and error["loc"][-1] == "int" and place in decimals:
+            continue
         if error is words.get(place):
             if isinstance(error["input"], Mapping) and place in below:
                 continue

@@ -69,6 +69,14 @@ def test_decimals_are_told_with_their_range(width, why):
     assert told.endswith(f"attributes.age.hierarchy.widths.0: {why}")
 
 
+@pytest.mark.parametrize("value", ["x", "10", [1]])
+def test_a_number_of_either_kind_is_told_of_once(value):
+    days = {"days": {"role": "insensitive", "order": "integer", "coding": {"round_to": value}}}
+    told = refusal(attributes={**BASE["attributes"], **days})
+    assert told.count("round_to") == 1
+    assert "attributes.days.coding.round_to: must be a number" in told
+
+
 def test_no_number_is_made_of_a_text_or_of_yes():
     assert list(lax(Job.__pydantic_core_schema__)) == []
 
