@@ -576,3 +576,24 @@ def test_verify_refuses_files_that_no_release_of_the_job_has(folder):
     done = cli("verify", folder / "release", folder / "job.yaml")
     assert done.returncode == 4
     assert "FAILS  documents: further files: not as the released file and the job have it" in done.stdout
+
+
+def test_a_line_end_in_the_name_of_a_column_makes_no_line(folder):
+    """Else whoever names the columns of a source writes lines of check, run, verify and init."""
+    name, shown = "age\nFAILS  \x1b[31mrows", r"age\nFAILS  \x1b[31mrows"
+    table = pa.table({name: ["21", "22", "31", "32", "71"], "diagnosis": list("uvuvu")})
+    pq.write_table(table, folder / "people.parquet")
+    roles = {name: JOB["attributes"]["age"], "diagnosis": {"role": "sensitive"}}
+    write(folder, source={"path": "people.parquet"}, attributes=roles)
+    for command in (["check", "job.yaml"], ["run", "job.yaml"], ["verify", "release", "job.yaml"]):
+        done = cli(*command, cwd=folder)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert shown in done.stdout
+        assert "\x1b" not in done.stdout
+        assert not any(line.startswith("FAILS") for line in done.stdout.splitlines())
+    drafted = cli("init", "people.parquet", "--output", "drafted.yaml", cwd=folder)
+    assert drafted.returncode == 0
+    assert any(line.startswith(shown) for line in drafted.stdout.splitlines())
+    write(folder, source={"path": "people.parquet"}, attributes={"diagnosis": roles["diagnosis"], "age": roles[name]})
+    refused = cli("run", "job.yaml", cwd=folder)
+    assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
