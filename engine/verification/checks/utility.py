@@ -17,6 +17,7 @@ from engine.verification.checks.margin import is_figure
 from engine.verification.finding import Finding
 from engine.verification.records.classes import classes_of
 from engine.verification.records.records import Records
+from engine.verification.tolerance import is_number
 
 if TYPE_CHECKING:
     from engine.job.job import Job
@@ -43,14 +44,20 @@ def check_utility(records: Records, job: Job, report: Mapping[str, Any] | None) 
     stated = report.get("utility")
     stated = stated if isinstance(stated, Mapping) else {}
     wrong = [name for name, figure in found.items() if name in stated and not is_figure(stated[name], figure)]
-    # of a measure that nobody can recount the two places where it is stated are compared
-    known = {**stated, **found}
     # the loss of the search is that before further classes joined the suppressed records, unless they are withheld
-    searched = not report["suppressed_class"]["joined"] and job.utility.measure in known
-    if searched and not is_figure(report["solution"].get("information_loss"), known[job.utility.measure]):
+    searched = not report["suppressed_class"]["joined"]
+    if searched and not _is_loss(report["solution"].get("information_loss"), found, stated, job.utility.measure):
         wrong.append("information_loss")
     text = f"the output has another {', '.join(wrong)} than the report" if wrong else "utility of the file is as stated"
     yield Finding("figures", not wrong, None, None, None, Message(text))
+
+
+def _is_loss(loss: Any, found: Mapping[str, float | None], stated: Mapping[str, Any], measure: str) -> bool:
+    """Tell whether a loss is that of the measure: of one that nobody can recount, what its second place states."""
+    if measure in found:
+        return is_figure(loss, found[measure])
+    beside = stated.get(measure)
+    return not is_number(loss) or not is_number(beside) or is_figure(loss, beside)
 
 
 def _is_of_file(report: Mapping[str, Any]) -> bool:
