@@ -69,7 +69,7 @@ class JobTable:
             It has releases of another job; or it is in the SQLite file of the ledger: SQLite locks whole files, and
             both need a lock.
         AirflowException
-            It has releases, and the ledger has none of the job.
+            Its books name the job, and the ledger has no release of it.
         """
         if self.job.output.conn_id is None:
             return
@@ -83,7 +83,7 @@ class JobTable:
                     f"{self.job.output.conn_id!r}, into which releases are loaded; use a separate file for the ledger"
                 )
             share.refuse_other_job()
-            newest = share.newest()
+            newest = share.newest_of_job()
         if newest is not None:
             refuse_new_ledger_of_table(self.job.output.table, newest, self.ledger, self.job.name)
 

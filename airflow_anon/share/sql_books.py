@@ -145,6 +145,10 @@ class SqlBooks:
                 f"would replace; name another table, or, if that job is no more, empty this one and {self.name!r}"
             )
 
+    def is_of_job(self, connection: Connection, release_id: str) -> bool:
+        """Whether the books, which exist, name this job for a release; those of earlier versions name none."""
+        return self._job is not None and self._job_in(connection, release_id) == self._job
+
     def make(self, engine: Engine) -> None:
         """Make the books where there are none, and give those of earlier versions the columns that they lack.
 

@@ -283,6 +283,12 @@ class SqlShare:
         with self.engine.connect() as connection:
             return self._books.manifest_of(connection, release_id) if self._books.exist(connection) else None
 
+    def newest_of_job(self) -> str | None:
+        """Return the id of the release that the table holds, if it is known to be of this job."""
+        with self.engine.connect() as connection:
+            held = self._held(connection) if self._books.exist(connection) else None
+            return held if held is not None and self._books.is_of_job(connection, held) else None
+
     def newest(self) -> str | None:
         """Return the id of the release that the table holds, None before the first and where it was emptied."""
         with self.engine.connect() as connection:
