@@ -27,6 +27,8 @@ ENDED_SECONDS = DAY
 """How long nothing was changed in the folder of a run that has ended or was deleted."""
 STUCK_SECONDS = 40 * DAY
 """The same of a run that Airflow calls unfinished, of which no task is under way; an approval waits up to 30 days."""
+AHEAD_SECONDS = 60 * 60
+"""How far the time of a file may be ahead: the clocks of a file server and of a worker differ."""
 OVER = {None, "success", "failed", "skipped", "upstream_failed", "removed"}
 """States of tasks that are not under way."""
 
@@ -64,7 +66,9 @@ def remove_abandoned(own: Path, base: Path, mark: str, context: Context, log: Lo
         if note.airflow != mark:
             _tell_of_another(folder, quiet, log)
             continue
-        if quiet > ENDED_SECONDS and _is_over(note, quiet, context, log):
+        if quiet < -AHEAD_SECONDS:
+            _tell_of_the_future(folder, note, quiet, log)
+        elif quiet > ENDED_SECONDS and _is_over(note, quiet, context, log):
             _remove(folder, note, base, log)
 
 
@@ -80,6 +84,19 @@ def _tell_of_another(folder: Path, quiet: float, log: Logger) -> None:
         folder,
         of_another,
         int(quiet // DAY),
+    )
+
+
+def _tell_of_the_future(folder: Path, note: staging.Note, quiet: float, log: Logger) -> None:
+    """Tell of a folder of which nobody can tell for how long nothing was changed in it."""
+    log.warning(
+        "Staging folder %s: has files of a time %d hours ahead of this clock, as of one that was wrong, so it is not "
+        "known for how long nothing was changed. It has patient data, and is removed a day after that time: if run %s "
+        "of DAG %s has ended, remove the folder",
+        folder,
+        int(-quiet // AHEAD_SECONDS),
+        note.run_id,
+        note.dag_id,
     )
 
 

@@ -85,6 +85,16 @@ def test_what_was_touched_a_moment_ago_stays(run_dag, base, left):
     assert (folder / "source.parquet").exists()
 
 
+@pytest.mark.parametrize(("days", "is_told"), [(-30, True), (-1 / 48, False)])
+def test_what_has_times_of_the_future_stays_and_is_told(run_dag, base, left, capfd, days, is_told):
+    """Whoever staged it had a wrong clock: it would lie there until that day, and nobody would know of it."""
+    run, folder = left(days=days)
+    look(run_dag, base)
+    assert (folder / "source.parquet").exists()
+    said = capfd.readouterr().out
+    assert ("ahead of this clock" in said and f"if run {run.run_id} of DAG removed-job has ended" in said) == is_told
+
+
 def test_a_run_that_was_deleted_with_its_dag_is_known_by_the_note(run_dag, base, left):
     run, folder = left(days=2)
     with create_session() as session:
