@@ -62,6 +62,7 @@ class PrepareRunOperator(PrepareStagingOperator, SkipMixin):
             The database failed while it was checked; a retry may help.
         """
         folder = super().execute(context)
+        self._tell_of_backfill(context)
         if not is_check(context):
             return folder
         try:
@@ -73,6 +74,17 @@ class PrepareRunOperator(PrepareStagingOperator, SkipMixin):
         self._tell(found, context)
         self.skip(ti=context["ti"], tasks=self._work())
         return folder
+
+    def _tell_of_backfill(self, context: Context) -> None:
+        """Say what a backfill reads, unless a template of the job may name the day of the run."""
+        run = context["dag_run"]
+        if str(getattr(run.run_type, "value", run.run_type)) == "backfill" and self._rendered(context) == self.job:
+            self.log.warning(
+                "This run is of a backfill, and nothing in the source of the job depends on its day: it reads the table "
+                "as it is now, and its release has the date %s; readers are led to it unless they have one of a later "
+                "date. For one release of today, trigger the DAG instead",
+                run.logical_date,
+            )
 
     def _checked(self, folder: Path, context: Context) -> Check:
         from airflow_anon.run.check_table import check_job  # noqa: PLC0415 (heavy imports belong into execute)
