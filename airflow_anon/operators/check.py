@@ -80,9 +80,9 @@ class PrepareRunOperator(PrepareStagingOperator, SkipMixin):
         run = context["dag_run"]
         if str(getattr(run.run_type, "value", run.run_type)) == "backfill" and self._rendered(context) == self.job:
             self.log.warning(
-                "This run is of a backfill, and nothing in the source of the job depends on its day: it reads the table "
-                "as it is now, and its release has the date %s; readers are led to it unless they have one of a later "
-                "date. For one release of today, trigger the DAG instead",
+                "This run is of a backfill, and nothing in the source of the job depends on its day: it reads the "
+                "table as it is now, and its release has the date %s; readers are led to it unless they have one of a "
+                "later date. For one release of today, trigger the DAG instead",
                 run.logical_date,
             )
 
