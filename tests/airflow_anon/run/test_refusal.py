@@ -112,7 +112,7 @@ def test_a_check_tells_no_small_count(tmp_path, monkeypatch):
     monkeypatch.setenv("AIRFLOW_ANON_STAGING", str(tmp_path / "staging"))
     operator = check_module.PrepareRunOperator(task_id="prepare_staging", job=job)
     instance = Instance()
-    dag_run = SimpleNamespace(dag_id="persons", run_id="night")
+    dag_run = SimpleNamespace(dag_id="persons", run_id="night", run_type="manual")
     with pytest.raises(AirflowException) as caught:
         operator.execute(
             {"ti": instance, "dag_run": dag_run, "run_id": "night", "dag": SimpleNamespace(dag_id="persons")}
