@@ -66,6 +66,7 @@ from engine.kernels.refine import (
     rows_of_classes,
     rows_unlike_first,
 )
+from engine.kernels.shuffled import shuffled
 from engine.kernels.text_hashes import text_hashes
 from engine.kernels.tuples import find_tuples, index_tuples, take_listed
 
@@ -146,6 +147,7 @@ def _compile_search() -> None:
     nodes = np.zeros((1, 1), np.int32)
     list_holds(nodes, list_insert(nodes, 0, levels), levels)
     text_hashes(np.frombuffer(bytes(8), np.int32), np.frombuffer(b"", np.uint8))
+    shuffled(records, 1, 1, np.frombuffer(bytes(16), np.uint64))
 
 
 def _compile_frontier() -> None:

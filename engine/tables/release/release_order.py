@@ -22,6 +22,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine.arrow_arrays import numbers_of, of_numbers
+from engine.kernels.shuffled import shuffled
 
 MOST = 1 << 18
 """Records of a part, on average; one of a class that has more is about as large."""
@@ -29,7 +30,6 @@ PART_BYTES = 1 << 26
 """Of a part, about, by what the first records take: one of long texts or of many columns has fewer records."""
 FILES = 512
 """Parts at most, as long as classes are small: each is an open file. Those of a very large table are larger."""
-_KEY_BITS = 64
 
 Placed = tuple[pa.RecordBatch, NDArray[np.int64]]
 """Records and the place of each one's class, int64, shape (records,).
@@ -115,12 +115,7 @@ def _shuffled(places: NDArray[np.int64]) -> NDArray[np.int64]:
     if not places.size:
         return np.empty(0, np.int64)
     lowest = int(places.min())
-    width = (int(places.max()) - lowest).bit_length()
-    keys = random_numbers(places.size)
-    if width:
-        # the place in the highest bits, random ones below it
-        keys = (keys >> np.uint64(width)) | (places - lowest).astype(np.uint64) << np.uint64(_KEY_BITS - width)
-    return np.argsort(keys)
+    return shuffled(places, lowest, int(places.max()) - lowest + 1, random_numbers(places.size))
 
 
 def _parts(sizes: NDArray[np.int64], most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
