@@ -20,11 +20,13 @@ from engine.identifiers.values import FEWEST, kind_of_values
 from engine.job.job import Job
 from engine.kernels.refine import class_counts
 from engine.linter.value_counts import ValueCounts
-from engine.linter.values import hashes, parts_of
+from engine.linter.values import counted_hashes, hashes, parts_of
 from engine.tables.counting.frequency import FrequencyTable
 
 _LOOKED_AT = 5_000
 """Records of a batch whose values are looked at, in the first batch that has enough of them."""
+_REPEATS = 0.25
+"""Distinct values per record above which it takes longer to find them first than to hash the value of each record."""
 
 
 @dataclass(frozen=True)
@@ -82,14 +84,22 @@ class ColumnCounts:
         named = {name: kind_of_name(name) for name in self.columns}
         self.kinds: dict[str, Kind] = {name: kind for name, kind in named.items() if kind is not None}
         self._unknown = set(self.columns)
+        self._repeating = set(self.columns)
 
     def see(self, batch: pa.RecordBatch) -> None:
         """Count the values of a batch; look at the first ones."""
         for name in self._unknown & set(batch.schema.names):
             self._look(name, batch.column(name))
         for name, counts in self._counts.items():
-            values, there = hashes(batch.column(name), name, frozenset(self._job.attributes[name].missing))
-            counts.add(values[there])
+            column, missing = batch.column(name), frozenset(self._job.attributes[name].missing)
+            if name in self._repeating:
+                values, records = counted_hashes(column, name, missing)
+                counts.add(values, records)
+                if values.size > _REPEATS * batch.num_rows:
+                    self._repeating.discard(name)
+            else:
+                found, there = hashes(column, name, missing)
+                counts.add(found[there])
 
     def _look(self, name: str, column: pa.Array) -> None:
         missing = {"", *self._job.attributes[name].missing}

@@ -41,10 +41,17 @@ class ValueCounts:
         # buckets of the second moment, from when there are more values than are kept
         self._moment: NDArray[np.float64] | None = None
 
-    def add(self, hashes: NDArray[np.uint64]) -> None:
-        """Count the values of a batch, uint64, shape (records,)."""
-        self.records += hashes.size
-        values, counts = _summed(hashes, np.ones(hashes.size, np.int64))
+    def add(self, hashes: NDArray[np.uint64], records: NDArray[np.int64] | None = None) -> None:
+        """Count the values of a batch.
+
+        Parameters
+        ----------
+        hashes : uint64, shape (values,)
+        records : int64, shape (values,), optional
+            How many have each of them; else each has one.
+        """
+        values, counts = _summed(hashes, np.ones(hashes.size, np.int64) if records is None else records)
+        self.records += int(counts.sum())
         if self._moment is not None:
             self._moment += _buckets(values, counts)
             near = values <= self._values[-1]
