@@ -276,7 +276,8 @@ class FolderShare:
             except FileNotFoundError:
                 continue
             if claimed.is_symlink() or not claimed.is_dir():
-                claimed.unlink()
+                # another try may have claimed it since, in the same way
+                claimed.unlink(missing_ok=True)
             else:
                 _remove_tree(claimed)
 
