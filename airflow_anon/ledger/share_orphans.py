@@ -104,13 +104,7 @@ def releases_of(share: str, job: str) -> set[str]:
     LedgerError
         The share cannot be read.
     """
-    if is_in_store(share):
-        return {release_id for name, release_id in _releases(share) if name == job}
-    folder = Path(share) / job
-    try:
-        return {release.name for release in folder.iterdir() if _is_release(release)} if folder.is_dir() else set()
-    except OSError as problem:
-        raise LedgerError(f"share {share}: cannot be read ({problem.strerror})") from None
+    return {release_id for _, release_id in _releases(share, job)}
 
 
 def _without_entry(present: Collection[tuple[str, str]], ledger: Ledger) -> list[Orphan]:
@@ -122,15 +116,16 @@ def _without_entry(present: Collection[tuple[str, str]], ledger: Ledger) -> list
     return [Orphan(job=job, release_id=release_id) for job, release_id in unknown]
 
 
-def _releases(share: str) -> set[tuple[str, str]]:
-    """Return job and release id of every folder that readers regard as a release."""
+def _releases(share: str, job: str | None = None) -> set[tuple[str, str]]:
+    """Return job and release id of every folder that readers regard as a release, of one job or of all."""
     if is_in_store(share):
         from airflow_anon.ledger.store_check import releases_in  # noqa: PLC0415 (needs Airflow, which folders do not)
 
-        return releases_in(share)
+        return {one for one in releases_in(share) if job in {None, one[0]}}
     try:
-        jobs = [job for job in Path(share).iterdir() if job.is_dir() and not job.name.startswith(".")]
-        return {(job.name, release.name) for job in jobs for release in job.iterdir() if _is_release(release)}
+        folders = Path(share).iterdir() if job is None else [Path(share) / job]
+        jobs = [folder for folder in folders if folder.is_dir() and not folder.name.startswith(".")]
+        return {(folder.name, release.name) for folder in jobs for release in folder.iterdir() if _is_release(release)}
     except OSError as problem:
         raise LedgerError(f"share {share}: cannot be read ({problem.strerror})") from None
 

@@ -17,6 +17,7 @@ from airflow_anon.operators.deidentify import engine_errors
 from airflow_anon.operators.staging import PrepareStagingOperator
 from airflow_anon.run import staging
 from airflow_anon.run.check_only import is_check
+from airflow_anon.run.facts import run_type_of
 from airflow_anon.run.refusal import told
 from engine import Job, Message
 
@@ -78,7 +79,7 @@ class PrepareRunOperator(PrepareStagingOperator, SkipMixin):
     def _tell_of_backfill(self, context: Context) -> None:
         """Say what a backfill reads, unless a template of the job may name the day of the run."""
         run = context["dag_run"]
-        if str(getattr(run.run_type, "value", run.run_type)) == "backfill" and self._rendered(context) == self.job:
+        if run_type_of(run) == "backfill" and self._rendered(context) == self.job:
             self.log.warning(
                 "This run is of a backfill, and nothing in the source of the job depends on its day: it reads the "
                 "table as it is now, and its release has the date %s; readers are led to it unless they have one of a "

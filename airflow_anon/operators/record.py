@@ -145,7 +145,9 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
             raise AirflowSkipException("no attempt was made: the run was to check only")
         with ledger_errors():
             ledger = open_ledger(self.ledger)
-        lead_to_cut_off(ledger, job.name, self.tasks[-1], self.umask, context, self.log)
+        if states[self.tasks[-1]] != "success":
+            # a task that published has looked after it
+            lead_to_cut_off(ledger, job.name, self.tasks[-1], self.umask, context, self.log)
         entry = self._ended(ledger, job, states, context)
         if states[self.tasks[-1]] != "success":
             self.recorded = recorded_in(ledger, entry)

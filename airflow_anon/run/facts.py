@@ -72,13 +72,18 @@ def attempt_of(
     )
 
 
+def run_type_of(run: Any) -> str:
+    """Return the type of a run, such as `backfill`, which Airflow gives as a text or as an enumeration."""
+    return str(getattr(run.run_type, "value", run.run_type))
+
+
 def run_facts(context: Context) -> dict[str, Any]:
     """Return `run` of the ledger's documents (docs/ledger.md), plain text and numbers."""
     run = context["dag_run"]
     return {
         "dag_id": run.dag_id,
         "run_id": run.run_id,
-        "run_type": str(getattr(run.run_type, "value", run.run_type)),
+        "run_type": run_type_of(run),
         "logical_date": _moment(run.logical_date),
         "run_after": _moment(run.run_after),
         "attempt": (getattr(run, "clear_number", None) or 0) + 1,

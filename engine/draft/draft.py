@@ -178,12 +178,12 @@ def lines_of(made: Mapping[str, Proposal], found: Mapping[str, Profile]) -> Iter
     """Yield the profile of each column, as a table of text."""
     rows = [("column", "type", "distinct", "missing", "role", "why")]
     rows += [
-        (name, _type(found[name]), few(found[name].distinct), _share(found[name]), one.role, one.reason)
+        (visible(name), _type(found[name]), few(found[name].distinct), _share(found[name]), one.role, one.reason)
         for name, one in made.items()
     ]
-    widths = [max(len(visible(row[place])) for row in rows) for place in range(5)]
+    widths = [max(len(row[place]) for row in rows) for place in range(5)]
     for row in rows:
-        cells = [visible(cell).ljust(width) for cell, width in zip(row, widths, strict=False)]
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
         yield "  ".join([*cells, row[-1]]).rstrip()
 
 

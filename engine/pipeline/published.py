@@ -236,13 +236,12 @@ def _series(
     Who is gone and those who cover them are all who are missing of earlier releases, whose number the files tell: where
     few are gone, how many cover them is not told either, nor a share of a small file that has them in its divisor.
     """
-    shares = ("suppressed_share", "held_back_share", "covered_share", "kept_share", "below_share")
     persons = released + sum(_by_cause(series, released))
     # these are part of the divisor of each share, and follow from those of the other causes and the file
     one_is_few = _has_few_causes(job, series, released)
     apart = (one_is_few or few_gone) and released < FEWEST_BESIDE
     told: dict[str, Any] = {**series}
-    for key in shares:
+    for key in SHARES_OF_SERIES:
         share = told.get(key)
         if share is not None:
             few_of = hides or apart or _is_few(round(share * persons), job.minimum_persons)
@@ -450,6 +449,8 @@ def _meets(choice: Choice) -> bool:
     return max(less) <= 0 and min(less) < 0
 
 
+SHARES_OF_SERIES = ("suppressed_share", "held_back_share", "covered_share", "kept_share", "below_share")
+"""Shares of persons in what a report says of a series; a run has those of its way with departures."""
 OF_PROOF = ("solution.lower_bound", "solution.gap", "search.proof")
 """What a search proves: where few records are hidden all that is null of it is named, whatever the run knows."""
 

@@ -15,7 +15,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from engine.pipeline.document import PublishedReport, ReportedModel
 from engine.pipeline.measured import without_figure
-from engine.pipeline.published import OF_PROOF, digits_of_measures, may_be_few_and_joined
+from engine.pipeline.published import OF_PROOF, SHARES_OF_SERIES, digits_of_measures, may_be_few_and_joined
 
 if TYPE_CHECKING:
     from engine.job.job import Job
@@ -39,14 +39,7 @@ _OF_EACH_RUN = (
     "choice.met",
 )
 """Figures that each run has: one that is null is withheld, and `withheld` names it."""
-_OF_SERIES = (
-    "smallest_trace",
-    "suppressed_share",
-    "held_back_share",
-    "covered_share",
-    "kept_share",
-    "below_share",
-)
+_OF_SERIES = ("smallest_trace", *SHARES_OF_SERIES)
 """Those that each release of a series with records in it has."""
 _RANKED = "solution.ranked_losses"
 _TOGETHER = (
